@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from memory_mcp.hints import name_step
+from memory_mcp.hints import name_id, name_step
 
 _NAMED_MAX: Final = 12
 """Names listed in a message: it is to be read, not searched."""
@@ -37,8 +37,9 @@ _ECHO_CHARS_MAX: Final = 80
 """How much of a wrong value a message repeats."""
 
 
-def _shorten(value: str) -> str:
-    return value if len(value) <= _ECHO_CHARS_MAX else f"{value[:_ECHO_CHARS_MAX]}…"
+def quote(value: str) -> str:
+    """A wrong value as a message repeats it: in quotes, and not all of a long one."""
+    return repr(value if len(value) <= _ECHO_CHARS_MAX else f"{value[:_ECHO_CHARS_MAX]}…")
 
 
 class MemoryMcpError(Exception):
@@ -56,7 +57,7 @@ class AmbiguousIdError(InvalidRequestError):
         names = list(candidates)
         more = ", …" if len(names) > _NAMED_MAX else ""
         super().__init__(
-            f"{_shorten(part)!r} fits {'several' if more else len(names)} {what}: "
+            f"{quote(part)} fits {'several' if more else len(names)} {what}: "
             f"{', '.join(names[:_NAMED_MAX])}{more}. Give more of the id."
         )
 
@@ -72,16 +73,16 @@ class UnknownMemoryError(InvalidRequestError):
     ) -> None:
         self.memory_id = memory_id
         if why:
-            super().__init__(f"Memory {_shorten(memory_id)!r} {why}.")
+            super().__init__(f"Memory {quote(memory_id)} {why}.")
             return
         known = [*nearest]
         part = memory_id.lower()
         near = [id_ for id_ in known if part and (id_.startswith(part) or id_.endswith(part))][:3]
         near = near or get_close_matches(part, known, n=3, cutoff=_NEAR_MIN)
-        meant = f" Nearest: {', '.join(near)}." if near else ""
-        what = f"No memory {_shorten(memory_id)!r} here."
+        meant = f" Nearest: {', '.join(map(name_id, near))}." if near else ""
+        what = f"No memory {quote(memory_id)} here."
         if needed:
-            what = f"{_shorten(memory_id)!r} is too little of an id: give {needed}."
+            what = f"{quote(memory_id)} is too little of an id: give {needed}."
         super().__init__(f"{what}{meant} Take the id from {name_step('search_memories')}.")
 
 
@@ -94,7 +95,7 @@ class UnknownTargetError(InvalidRequestError):
         more = f" and {len(names) - _NAMED_MAX} earlier ones" if len(names) > _NAMED_MAX else ""
         choices = ", ".join(names[-_NAMED_MAX:]) or "none yet"
         guess = f" Did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"No {what} {_shorten(name)!r}.{guess} Known: {choices}{more}.")
+        super().__init__(f"No {what} {quote(name)}.{guess} Known: {choices}{more}.")
 
 
 class SettingError(InvalidRequestError):

@@ -27,6 +27,23 @@ _COMMANDS: Final[Mapping[str, str]] = {
 _WITHOUT_NAME: Final = ("to", "memory_id", "content")
 """Arguments that stand in a command without their name."""
 
+_IDS: Final = ("memory_id", "supersedes")
+"""Arguments that are ids of memories."""
+
+ID_END_CHARS: Final = 8
+"""How much of the end of an id names a memory to a person: beginnings are times, and alike."""
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "content": "the text", "summary": "the summary", "query": "the query", "a tag": "--tag",
+    "one of decisions": "--decided", "one of artifacts": "--artifact", "one of issues": "--issue",
+    "one of agents": "--agent", "one of insights": "--insight", "memory_update": "--update",
+    "history_entry": "--history", "expires_at": "--expires",
+} | {
+    name: f"--{name}"
+    for name in ("title", "category", "key", "lesson", "reason", "since", "task", "until")
+}  # fmt: skip
+"""What a person typed where a tool has that field."""
+
 _DOOR: ContextVar[Door] = ContextVar("door", default="call")
 
 
@@ -74,13 +91,34 @@ def name_argument(name: str, value: Value = ...) -> str:
             return f"`{_write_option(name, value)}`"
 
 
+def name_field(name: str) -> str:
+    """A field of what was given, as the caller gave it: `expires_at`, `--expires`."""
+    match _DOOR.get():
+        case "call":
+            return name
+        case "command":
+            return _FIELDS.get(name, name)
+
+
+def name_id(memory_id: str) -> str:
+    """The id of a memory in a sentence or a line: whole, or for a person its end, which names it.
+
+    The fields of an answer, what is written to files and the whole of one memory have it whole.
+    """
+    match _DOOR.get():
+        case "call":
+            return memory_id
+        case "command":
+            return memory_id[-ID_END_CHARS:]
+
+
 def name_memory(memory_id: str) -> str:
     """Where the whole of a memory is to be read: a resource, or a command."""
     match _DOOR.get():
         case "call":
             return f"memory://memory/{memory_id}"
         case "command":
-            return f"`memory-mcp show {memory_id}`"
+            return f"`memory-mcp show {name_id(memory_id)}`"
 
 
 def _write(value: Value) -> str:
@@ -100,7 +138,7 @@ def _write_option(name: str, value: Value) -> str:
         case list():
             return " ".join(_write_option(name, each) for each in value)
         case str():
-            written = shlex.quote(value)
+            written = shlex.quote(name_id(value) if name in _IDS else value)
         case _:
             written = name.upper()
     return written if name in _WITHOUT_NAME else f"--{name} {written}"

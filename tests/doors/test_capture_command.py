@@ -53,5 +53,6 @@ def test_a_meta_session_is_told_why(run: Run, monkeypatch: pytest.MonkeyPatch) -
     """It reads, and keeps nothing."""
     monkeypatch.setenv("MEMORY_MODE", "meta")
 
-    assert "meta session" in run("suggestions")[2]
+    assert run("suggestions")[0] == 0
+    assert "meta session" in run("suggestions", "drop")[2]
     assert "meta session" in run("capture", TURNS)[2]

@@ -23,7 +23,7 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     )  # fmt: skip
     (record,) = records(project)
     assert (status, error) == (0, "")
-    assert out == f"Stored.\n{record['id']}\n"
+    assert out == f"Stored.\n{record['id'][-8:]}\n"
     assert record["origin"] == {"by": "user", "client": "cli"}
     assert record["expires_at"] == f"{later}T00:00:00.000Z"
 
@@ -31,7 +31,7 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     assert (status, error) == (0, "")
     assert out == (
         "0.74 Orders: Orders live in\n     PostgreSQL.\n"
-        f"     [decision, storage, db, sql] {record['id']}\n(words+table)\n"
+        f"     [decision, storage, db, sql] {record['id'][-8:]}\n(words+table)\n"
     )
     found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",
                     "--kind", "decision", "--phase", "2", "--limit", "1")  # fmt: skip
@@ -77,9 +77,9 @@ def test_update_and_forget(run: Run, project: Path) -> None:
     (first,) = records(project)
     status, out, _ = run("update", first["id"], "-", stdin="Port 9000.")
     second = records(project)[1]["id"]
-    assert (status, out) == (0, f"Stored.\n{second}\n")
+    assert (status, out) == (0, f"Stored.\n{second[-8:]}\n")
     status, out, _ = run("forget", second, "--hide", "--reason", "closed")
-    assert (status, out.splitlines()[1]) == (0, second)
+    assert (status, out.splitlines()[1]) == (0, second[-8:])
     run("add", "The key is zebra-42.")
     key = as_json(run, "search", "zebra")["results"][0]["memoryId"]
     assert as_json(run, "forget", key)["message"] == "Erased for good."
@@ -405,7 +405,7 @@ def test_one_memory_or_checkpoint_is_shown_whole(run: Run) -> None:
     assert f"# Checkpoint {sealed}" in run("show", "1")[1]
     assert as_json(run, "show", sealed)["checkpointId"] == sealed
     typo = f"{added[:-1]}{'0' if added[-1] != '0' else '1'}"
-    assert f"Nearest: {added}." in complaint(run, "show", typo)
+    assert f"Nearest: {added[-8:]}." in complaint(run, "show", typo)
     assert "Nearest" not in complaint(run, "show", "ffffffff"), "none is near"
 
     run("backtrack", "start", "--mode", "continue")
@@ -510,18 +510,49 @@ def test_a_pending_checkpoint_is_not_called_sealed(run: Run, project: Path) -> N
 
 def test_an_undo_that_hides_newer_memories_is_agreed_to_first(run: Run) -> None:
     """What was added since the move would be out of sight; a pipe cannot be asked."""
-    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    sealed = as_json(run, "checkpoint", "Begun", "--phase", "1")["checkpointId"]
     run("add", "Carts live in Redis.")
     run("backtrack", "1", "--mode", "continue")
     run("add", "Carts live in memory.")
     shown = json.loads(run("undo", "--json")[1])
 
     assert (shown["success"], shown["status"], shown["hidden"]) == (False, "undecided", 1)
-    assert "This hides 1 memory that came after:\n- Carts live in memory.\n" in shown["message"]
+    assert "This hides 1 memory recalled now:\n- Carts live in memory.\n" in shown["message"]
     assert "Nothing was done: to say yes, repeat with --yes." in shown["message"]
     assert "in memory" in run("list")[1]
-    as_json(run, "undo", "--yes")
+    assert run("undo", "--yes")[1].startswith(
+        f"Took back the backtrack to {sealed}: 1 memory hidden, 1 memory back in force. "
+        "The next `memory-mcp undo` redoes it.\n"
+    )
     assert "in memory" not in run("list")[1]
+
+
+def test_undoing_again_and_again_leaves_nothing_to_choose_from(run: Run) -> None:
+    """Each undo leaves a line; one that would bring nothing back is named nowhere."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    for _ in range(3):
+        assert run("undo", "--yes")[0] == 0
+
+    assert "line-" not in run("log")[1]
+    assert "line-" not in complaint(run, "backtrack", "7")
+
+
+def test_a_person_reads_the_end_of_an_id_everywhere(run: Run) -> None:
+    """Beginnings are times, and alike; a program gets all of it."""
+    first = as_json(run, "add", "The shop sells bicycles in Basel.")["memoryId"]
+    second = as_json(run, "add", "The shop closes at noon on Mondays.")["memoryId"]
+    said = [
+        run("list")[1],
+        run("search", "bicycles", "--why")[1],
+        run("update", second[-8:], "The shop closes at one.", "--reason", "moved")[1],
+        complaint(run, "show", f"{first[:-1]}x"),
+    ]
+
+    assert all(first[-8:] in said[at] for at in (0, 1, 3))
+    assert not any(first in text for text in said)
+    assert as_json(run, "show", first[-8:])["memoryId"] == first
 
 
 def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> None:

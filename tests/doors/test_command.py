@@ -44,9 +44,9 @@ def test_what_could_never_work_is_wrong_usage(
 
 
 _WRONG: list[tuple[tuple[str, ...], str]] = [
-    (("add", "x" * 8_001), "content has 8,001 characters; the limit is 8,000"),
-    (("add", " "), "content is empty"),
-    (("add", "\udcff"), "content holds half a surrogate pair at position 0"),
+    (("add", "x" * 8_001), "the text has 8,001 characters; the limit is 8,000"),
+    (("add", " "), "the text is empty"),
+    (("add", "\udcff"), "the text holds half a surrogate pair at position 0"),
     (("backtrack", "nowhere"), "No checkpoint, phase or line 'nowhere'."),
 ]
 
@@ -64,6 +64,7 @@ _EVERY: dict[str, tuple[str, ...]] = {
     "checkpoint": ("x",), "backtrack": ("1",), "fork": ("x",), "undo": (), "context": (),
     "profile": (), "list": (), "show": ("x",), "doctor": (), "doctor --reindex": (),
     "cloud": (), "cloud login": (), "cloud logout": (), "cloud sync": (),
+    "trust": (), "trust --revoke": (),
 }  # fmt: skip
 
 
@@ -76,7 +77,9 @@ def test_memory_that_is_off_touches_nothing(
     status, out, error = run(*command.split(), *_EVERY[command])
 
     assert (status, out) == (1, "")
-    assert error == "memory-mcp: Memory is off (MEMORY_ENABLED=false): go on without it.\n"
+    assert error == (
+        "memory-mcp: Memory is off: `memory-mcp config MEMORY_ENABLED` shows who set it to false.\n"
+    )
     assert names_in(tmp_path) == [".git", "shop"]
 
 
@@ -299,7 +302,7 @@ def test_a_closed_stream_costs_no_traceback(run: Run, project: Path) -> None:
     assert run("add", "Sessions live in Redis.")[0] == 0
     silent = in_shell("forget nothing 2>&-")
     assert (silent.returncode, silent.stdout) == (1, ""), "an error is no answer"
-    assert "content is empty" in in_shell("add - <&-").stderr
+    assert "the text is empty" in in_shell("add - <&-").stderr
     assert "Nothing was done yet" in in_shell("backtrack start <&-").stderr
 
 

@@ -230,7 +230,8 @@ def test_a_hook_words_a_file_that_cannot_be_read_as_a_command_does(
     said = f"{own_file} cannot be read: a folder stands where a file must be"
 
     assert said in hook("session-start", {"source": "startup"}, project)["systemMessage"]
-    assert said in run("config")[2]
+    assert said in run("status")[2]
+    assert said in run("config")[1]
 
 
 def test_hooks_obey_the_users_file(project: Path, own_file: Path) -> None:
@@ -295,12 +296,12 @@ def test_config_shows_the_value_in_force_and_why_another_is_refused(
     status, out, error = run("config")
     lines = [tuple(re.split(r" {2,}", line)) for line in out.splitlines()]
 
-    assert status == 0
-    assert f"memory-mcp: {why}\n" in error
-    assert ("MEMORY_PROVIDER", "local", "refused: see below") in lines
-    assert ("MEMORY_MERGE_TOPK", "5", "refused: see below") in lines
-    assert (f"Refused: {why}",) in lines
-    assert run("config", "provider")[1].startswith(f"MEMORY_PROVIDER: local. Refused: {why}\n")
+    assert (status, error) == (0, ""), "each is said once, beside the settings"
+    assert ("MEMORY_PROVIDER", "local", "see below") in lines
+    assert ("MEMORY_MERGE_TOPK", "5", "see below") in lines
+    assert lines.count((why,)) == 1
+    assert f"memory-mcp: {why}\n" in run("status")[2]
+    assert run("config", "provider")[1].startswith(f"MEMORY_PROVIDER: local. {why}\n")
 
     shown = {row["name"]: row for row in json.loads(run("config", "--json")[1])["settings"]}
     assert shown["MEMORY_PROVIDER"]["value"] == "local"
@@ -316,7 +317,7 @@ def test_config_tells_all_about_one_setting(run: Run, own_file: Path) -> None:
     """Named as a variable or as a key."""
     own_file.write_text("merge_topk = 7\n", "utf-8")
     expected = (
-        f"MEMORY_MERGE_TOPK: 7, set by merge_topk in {own_file}\n"
+        f"MEMORY_MERGE_TOPK: 7, set by {own_file}\n"
         "How many of the most similar memories are compared with a new one, up to 10. 0: none.\n"
         "Default: 5\n"
         "In a file: merge_topk, in the project's file or your file\n"
@@ -326,6 +327,23 @@ def test_config_tells_all_about_one_setting(run: Run, own_file: Path) -> None:
     assert as_json(run, "config", "merge_topk")["value"] == "7"
     assert run("config", "home")[1].endswith("It stands in the environment alone.\n")
     assert complaint(run, "config", "topkk").startswith("'topkk' is no setting. Nearest: ")
+    near = complaint(run, "config", "memory_mod")
+    assert near.startswith("'memory_mod' is no setting. Nearest: MEMORY_MODE. ")
+
+
+def test_a_file_that_cannot_be_read_is_named_once_and_memory_shown_as_off(
+    run: Run, own_file: Path
+) -> None:
+    """Who looks why memory is off must not be told that every setting has its default."""
+    own_file.write_text("mode = meta\n", "utf-8")
+    status, out, error = run("status")
+
+    assert (status, out) == (1, "")
+    assert error.count(str(own_file)) == 1
+    assert "line 1" in error
+    _, out, _ = run("config")
+    assert re.search(r"^MEMORY_ENABLED +false +see below$", out, re.MULTILINE)
+    assert error.removeprefix("memory-mcp: ") in out
 
 
 def test_each_setting_is_described_and_has_a_key_of_its_own() -> None:

@@ -101,6 +101,46 @@ def test_what_it_does_not_know_is_wrong_usage(run: Run, name: str) -> None:
     assert "--frobnicate" in said["error"] or "required" in said["error"]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [("export", "{}"), ("import", "{}"), ("models", "add", "{}"), ("list", "--project", "{}")],
+)
+def test_a_name_that_nothing_can_have_is_wrong_usage(run: Run, call: tuple[str, ...]) -> None:
+    """An empty one would stand for the current folder, and a long one fails in the file system."""
+    for name, why in ("", "names no file"), ("x" * 5_000, "too long"):
+        status, out, error = run(*(each.format(name) for each in call))
+        assert (status, out) == (2, "")
+        assert why in error
+        assert len(error) < 500
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (("add", "x", "--tag", "t" * 65), "--tag has 65 characters; the limit is 64. Shorten it."),
+        (("add", "x", "--expires", "2020-01-01"), "--expires is 2020-01-01"),
+        (("checkpoint", "x", "--decided", ""), "--decided is empty"),
+        (("checkpoint", ""), "the summary is empty"),
+        (("search", "--since", "2027-01-01", "--until", "2026-01-01"), "--since ("),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_was_typed(
+    run: Run, call: tuple[str, ...], names: str
+) -> None:
+    """Whoever types options knows no argument of a tool."""
+    status, out, error = run(*call)
+    assert (status, out) == (1, "")
+    assert error.startswith(f"memory-mcp: {names}")
+
+
+@pytest.mark.parametrize("word", ["phase", "install", "suggestions", "config", "nosuch"])
+def test_a_long_wrong_word_is_not_repeated_whole(run: Run, word: str) -> None:
+    """A message is to be read."""
+    _, _, error = run(word, "x" * 10_000) if word != "nosuch" else run("x" * 10_000)
+    assert "x" * 80 in error
+    assert len(error) < 1_000
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe's reader that left is no signal there")
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str) -> None:
@@ -118,7 +158,7 @@ def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody sends this signal there")
-@pytest.mark.parametrize("call", [("add", "-"), ("serve",)])
+@pytest.mark.parametrize("call", [("add", "-"), ("import", "-"), ("serve",)])
 def test_ctrl_c_ends_what_waits(run: Run, call: tuple[str, ...]) -> None:
     """With the status that a shell knows, without a traceback, and with nothing half done."""
     before = as_json(run, "list")["total"]

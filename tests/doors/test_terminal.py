@@ -110,7 +110,7 @@ def test_undo_asks_before_it_hides_what_is_newer(run: Run, answer: str, hidden: 
     status, screen = on_a_terminal("undo", answer=answer, question="[yes/no]")
 
     assert status == 1 - hidden
-    assert "This hides 1 memory that came after:\n- Sessions live in memory." in screen
+    assert "This hides 1 memory recalled now:\n- Sessions live in memory." in screen
     assert ("Nothing was changed." in screen) == (not hidden)
     assert len(json.loads(run("list", "--json")[1])["memories"]) == 2
     assert ("in Redis" in run("list")[1]) == bool(hidden)

@@ -251,4 +251,4 @@ async def test_head_counts_what_was_added(settings: Settings, era: Era) -> None:
         await add(client, "Short commits.", kind="preference", scope="user")
         head = await read(client, "memory_head")
 
-    assert "1 memory on this line, 2 memories outside of it (durable)." in head
+    assert "1 memory on this line, 2 memories beside it, which no backtrack hides." in head

@@ -168,7 +168,7 @@ def test_a_person_reads_counts_reasons_and_the_first_few(run: Run) -> None:
     status, out, error = run("import", str(sample), "--dry-run")
 
     assert (status, error) == (0, "")
-    assert "memory-server: of 9 items 6 would be stored, 0 known already, 3 left out." in out
+    assert "Read as memory-server, 9 items: 6 would be stored, 0 known already, 3 left out." in out
     assert "Nothing was written." in out
     assert "Records: 6 fact." in out
     assert "Secrets taken out: 1 github-token." in out
@@ -181,7 +181,7 @@ def test_a_source_may_be_piped_in_and_named(run: Run) -> None:
 
     assert (status, out.splitlines()[0]) == (
         0,
-        "mem0: of 1 items 1 stored, 0 known already, 0 left out.",
+        "Read as mem0, 1 item: 1 stored, 0 known already, 0 left out.",
     )
     assert "Ada likes tea" in run("search", "tea")[1]
 

@@ -18,10 +18,10 @@ from moving import added, all_below
 
 from memory_mcp import branches
 from memory_mcp.domain.ids import LineId
-from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, Skipped, TimelineLog
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, TimelineLog
 from memory_mcp.domain.record import Approval
 from memory_mcp.engine.head import absorb_moves
-from memory_mcp.engine.workspace import MEMORY_OFF, Policy, Workspace
+from memory_mcp.engine.workspace import Policy, Workspace, make_off
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.render.log import render_log, render_log_fields
 
@@ -433,7 +433,7 @@ async def test_a_meta_session_looks_and_memory_that_is_off_says_so(workspace: Wo
     off = another_session(workspace, policy=Policy(enabled=False))
 
     assert await drawing(meta) == await drawing(workspace)
-    assert await branches.read_log(off, 0) == Skipped(MEMORY_OFF)
+    assert await branches.read_log(off, 0) == make_off("")
 
 
 async def test_a_summary_cannot_speak_from_the_drawing(workspace: Workspace) -> None:

@@ -438,6 +438,21 @@ def test_the_command_shows_what_waits_and_changes_nothing_unasked(
     assert as_json(run, "status")["memories"] == 1
 
 
+def test_what_is_not_trusted_is_told_from_what_is_not_there(
+    run: Run, eve: Settings, project: Path
+) -> None:
+    """A search shows its id, so whoever asks for it must not be told that it does not exist."""
+    typed(run, eve, project)
+    found = as_json(run, "search", "blue gate deploys")["results"]
+    theirs = next(each["memoryId"] for each in found if each["content"] == THEIRS)
+
+    status, out, error = run("show", theirs)
+    assert (status, out) == (1, "")
+    assert "came with this repository, which is not trusted" in error
+    assert "`memory-mcp trust`" in error
+    assert THEIRS not in error
+
+
 def test_where_nothing_waits_nobody_is_asked(run: Run) -> None:
     """There is nothing to decide; who wants to trust what comes later may still say so."""
     assert run("trust") == (0, "Nothing waits. To trust what comes later, repeat with --yes.\n", "")

@@ -17,7 +17,7 @@ from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import load_newest, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
-from memory_mcp.hints import name_step
+from memory_mcp.hints import address, name_id, name_step
 from memory_mcp.timeline.plans import require_checkpoint, resolve_name
 
 _CLOSED: Final = Filters(kinds=frozenset({"closeout", "decision"}))
@@ -110,6 +110,12 @@ async def _explain_missing(
         record = await bank.records.get(wanted)
         if record is not None and record.recalled:
             return await _explain_hidden(workspace, record, timeline, view)
+    strangers = workspace.strangers
+    if strangers and await strangers.bank.records.get(wanted):
+        return (
+            f"came with this repository, which is not trusted. {address('The user', 'You')} can "
+            "look at all that came, and trust it, with `memory-mcp trust`"
+        )
     return ""
 
 
@@ -123,7 +129,7 @@ async def _explain_hidden(
     latest = await load_newest(workspace, view, Filters(), _SUCCESSORS_MAX)
     for other in latest.records:
         if record.id in other.supersedes:
-            return f"was replaced by {other.id}: read that one"
+            return f"was replaced by {name_id(other.id)}: read that one"
     return f"was replaced or hidden since. {name_step('search_memories')} finds what holds now"
 
 

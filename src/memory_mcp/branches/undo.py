@@ -1,11 +1,12 @@
 """What it takes to undo the last move of a branch: a backtrack, a restore or a join."""
 
 import shlex
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.domain.outcomes import MovePreview, Skipped
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
@@ -57,7 +58,10 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
         raise InvalidRequestError(
             f"{_ERASED} To take back the move before that: {name_step('backtrack', to=back)}."
         )
-    return await preview_backtrack(workspace, back)
+    preview = await preview_backtrack(workspace, back)
+    if isinstance(preview, Skipped):
+        return preview
+    return replace(preview, takes_back=_describe_move(move))
 
 
 def _name_other(record: Record | None) -> str:
@@ -66,6 +70,15 @@ def _name_other(record: Record | None) -> str:
         return ""
     branch = shlex.quote(record.move.branch)
     return f" {record.content} For that: `memory-mcp --branch {branch} undo`."
+
+
+def _describe_move(move: Move) -> str:
+    """A backtrack, a restore or a join in words."""
+    if move.act == "join":
+        return "the join"
+    if move.act == "restore":
+        return f"the restore of {move.line}" if move.line else "the restore"
+    return f"the backtrack to {move.checkpoint or 'the start'}"
 
 
 def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:

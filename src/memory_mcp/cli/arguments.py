@@ -1,6 +1,8 @@
-"""Types of arguments: numbers within a range, times, lists. What is wrong is refused first."""
+"""Types of arguments: numbers within a range, times, paths. What is wrong is refused first."""
 
+import errno
 import math
+import os
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
@@ -8,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from memory_mcp.domain.limits import PHASE_MAX
+from memory_mcp.errors import quote
 
 _WHOLE: Final = re.compile(r"\s*[+-]?\d{1,18}\s*")
 
@@ -19,7 +22,7 @@ def parse_whole(text: str) -> int:
         ArgumentTypeError: it is none.
     """
     if not _WHOLE.fullmatch(text):
-        raise ArgumentTypeError(f"{text!r} is no whole number")
+        raise ArgumentTypeError(f"{quote(text)} is no whole number")
     return int(text)
 
 
@@ -32,7 +35,7 @@ def parse_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no number") from None
+        raise ArgumentTypeError(f"{quote(text)} is no number") from None
 
 
 def whole_within(least: int, most: float = math.inf) -> Callable[[str], int]:
@@ -71,9 +74,25 @@ def parse_time(text: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError(
-            f"{text!r} is no time; write it like 2026-12-31 or 2026-12-31T18:00+01:00"
+            f"{quote(text)} is no time; write it like 2026-12-31 or 2026-12-31T18:00+01:00"
         ) from None
     return moment.replace(tzinfo=moment.tzinfo or UTC)
+
+
+def parse_path(text: str) -> str:
+    """Read the name of a file or folder, which need not be there.
+
+    Raises:
+        ArgumentTypeError: nothing can have that name.
+    """
+    if not text:
+        raise ArgumentTypeError("'' names no file and no folder")
+    try:
+        os.lstat(text)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise ArgumentTypeError(f"{quote(text)} is too long for a name") from None
+    return text
 
 
 def some_of(choices: Sequence[str]) -> Callable[[str], str]:
@@ -82,7 +101,9 @@ def some_of(choices: Sequence[str]) -> Callable[[str], str]:
     def parse(text: str) -> str:
         for word in filter(None, map(str.strip, text.split(","))):
             if word not in choices:
-                raise ArgumentTypeError(f"{word!r} is unknown; choose some of {', '.join(choices)}")
+                raise ArgumentTypeError(
+                    f"{quote(word)} is unknown; choose some of {', '.join(choices)}"
+                )
         return text
 
     return parse

@@ -1,6 +1,7 @@
 """`memory-mcp status`, `log`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from typing import Final, Literal
 
 from memory_mcp import branches
@@ -10,6 +11,7 @@ from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_form
 from memory_mcp.cli.output import Output, ask_choice
 from memory_mcp.domain.outcomes import (
+    Backtracked,
     BranchReady,
     Closeout,
     ClosingDecision,
@@ -157,6 +159,9 @@ async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
         if ask_choice(render_effect(preview), ("yes", "no")) == "no":
             return _leave_undone(preview, "Nothing was changed.")
     outcome = await branches.backtrack(workspace, preview.to, "continue", token=preview.token)
+    if isinstance(outcome, Backtracked):
+        moved = replace(outcome.preview, takes_back=preview.takes_back)
+        outcome = replace(outcome, preview=moved)
     return Output(render_receipt(outcome))
 
 

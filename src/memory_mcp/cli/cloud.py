@@ -20,7 +20,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import is_on_this_machine, parse_key
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
+from memory_mcp.engine.workspace import Workspace, make_off
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin
@@ -39,7 +39,7 @@ def cloud(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     if args.action == "sync":
         return in_workspace(_run_sync)(loaded, args)
     if not settings.enabled:
-        return Skipped(settings.off or MEMORY_OFF)
+        return make_off(settings.off)
     match args.action:
         case "login":
             return _log_in(settings)

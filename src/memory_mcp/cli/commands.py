@@ -80,7 +80,8 @@ def _run(args: Namespace) -> int:
         gc.enable()
         outcome: Output | Skipped = args.handler(loaded, args)
         if isinstance(outcome, Skipped):
-            outcome = Output({"success": False, "message": outcome.reason})
+            noted = outcome.reason in loaded.settings.warnings and not args.json
+            outcome = Output({"success": False, "message": outcome.reason}, silent=noted)
         if args.json and (warnings := loaded.settings.warnings):  # as the tools answer
             outcome = replace(outcome, fields={**outcome.fields, "note": " ".join(warnings)})
         return print_output(outcome, as_json=args.json)
@@ -113,8 +114,9 @@ def _load_settings(args: Namespace) -> LoadedSettings:
     if folder and not folder.is_dir():
         raise InvalidRequestError(f"--project {args.project!r} is no folder. Name one that exists.")
     loaded = load_settings(project=folder)
-    for warning in loaded.settings.warnings:
-        print_note(warning)
+    if args.command != "config":  # which shows them itself, beside the settings
+        for warning in loaded.settings.warnings:
+            print_note(warning)
     if args.branch is None:
         return loaded
     return replace(loaded, settings=replace(loaded.settings, branch=args.branch))

@@ -15,7 +15,7 @@ from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import SETTINGS, ConfigFile, RefusedSetting, may_stand_in
 from memory_mcp.config.values import GivenSetting
 from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
-from memory_mcp.errors import InvalidRequestError
+from memory_mcp.errors import InvalidRequestError, quote
 
 _HIDDEN: Final = "set, and not shown"
 _ADDRESSES: Final = ("_URL", "_QUEUE")
@@ -51,8 +51,8 @@ def _describe_setting(
     hidden = name.endswith("_API_KEY") or (given and name.endswith(_ADDRESSES) and _has_more(given))
     value = given and (_HIDDEN if hidden else given.value)
     in_force = {"value": value, "setBy": given and given.name, "refused": None}
-    if refused and given:
-        no = {"value": value, "setBy": given.name, "why": refused.why}
+    if refused:
+        no = {"value": value, "setBy": given and given.name, "why": refused.why}
         in_force = {"value": refused.in_force or None, "setBy": None, "refused": no}
     return {
         "name": name,
@@ -78,9 +78,11 @@ def _find_name(word: str) -> str:
     for name in (word.upper(), name_setting(word.lower())):
         if name in SETTINGS:
             return name
-    near = get_close_matches(name_setting(word.lower()), SETTINGS, n=3, cutoff=0.5)
+    near = get_close_matches(word.upper(), SETTINGS, n=1, cutoff=0.8) or get_close_matches(
+        name_setting(word.lower()), SETTINGS, n=3, cutoff=0.5
+    )
     raise InvalidRequestError(
-        f"{word!r} is no setting. "
+        f"{quote(word)} is no setting. "
         + (f"Nearest: {', '.join(near)}. " if near else "")
         + "`memory-mcp config --all` lists them."
     )
@@ -121,15 +123,12 @@ def _settings_text(fields: Fields) -> str:
     widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
     lines.append("")
     for name, value, source, refused in rows:
-        by = (
-            _name_source(name, source) if source else "refused: see below" if refused else "default"
-        )
+        by = _name_source(name, source) if source else "see below" if refused else "default"
         lines.append(f"{name:{widths[0]}}  {value:{min(widths[1], 40)}}  {by}")
-    reasons = dict.fromkeys(refused["why"] for *_, refused in rows if refused)
-    lines += [f"Refused: {why}" for why in reasons]
     if others := fields["others"]:
         first = f"{others} other settings have" if rows else "Every setting has"
         lines.append(f"{first} the default: memory-mcp config --all")
+    lines += ["", *fields["warnings"]] if fields["warnings"] else []
     return "\n".join(lines)
 
 
@@ -144,9 +143,11 @@ def _setting_text(row: Fields) -> str:
     """All about one setting."""
     where = {"project": "the project's file", "user": "your file"}
     files = " or ".join(where[whose] for whose in row["files"])
-    value = f"{row['value']!s}, set by {row['setBy']}" if row["setBy"] else "not set"
-    if refused := row["refused"]:
-        value = f"{row['value'] or row['default']}. Refused: {refused['why']}"
+    value = "not set"
+    if source := row["setBy"]:
+        value = f"{row['value']!s}, set by {_name_source(row['name'], source)}"
+    elif refused := row["refused"]:
+        value = f"{row['value'] or row['default']}. {refused['why']}"
     return "\n".join([
         f"{row['name']}: {value}",
         row["what"],

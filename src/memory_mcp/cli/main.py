@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memory_mcp import __version__
-from memory_mcp.cli.arguments import parse_number, parse_whole
+from memory_mcp.cli.arguments import parse_number, parse_path, parse_whole
 from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED, Entry, find_entry, format_page
 from memory_mcp.cli.output import (
     USAGE,
@@ -22,6 +22,7 @@ from memory_mcp.cli.output import (
     print_json,
     print_line,
 )
+from memory_mcp.errors import quote
 from memory_mcp.shutdown import import_whole
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class _Parser(argparse.ArgumentParser):
         known = [str(choice) for choice in action.choices]
         near = get_close_matches(str(value), known)
         hint = f"nearest: {', '.join(near)}" if near else f"choose one of {', '.join(known)}"
-        raise argparse.ArgumentError(action, f"{value!r} is unknown; {hint}")
+        raise argparse.ArgumentError(action, f"{quote(str(value))} is unknown; {hint}")
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         """Print help as everything else is printed: argparse itself overlooks a full disk."""
@@ -158,7 +159,8 @@ def _make_options(takes: Sequence[str]) -> argparse.ArgumentParser:
     options.add_argument("--json", action="store_true", default=unless, help="answer as JSON")
     for name, (metavar, what) in _PLACES.items():
         shown = what if name in takes else unless  # one that is not taken is refused by name
-        options.add_argument(f"--{name}", metavar=metavar, default=unless, help=shown)
+        kind = parse_path if metavar == "DIR" else str
+        options.add_argument(f"--{name}", metavar=metavar, default=unless, help=shown, type=kind)
     return options
 
 

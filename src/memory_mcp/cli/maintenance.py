@@ -12,7 +12,7 @@ from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.disk import Disk
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped, TrustReport
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.engine.workspace import Workspace, make_off
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.render.outcomes import render_trust_report
 from memory_mcp.storage.files.trust import TrustedProjects, list_trusted_clouds
@@ -98,6 +98,8 @@ def trust(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Show, ask for, revoke or list the user's trust."""
     if args.list:
         return _list_trusted(loaded.settings)
+    if not loaded.settings.enabled:
+        return make_off(loaded.settings.off)
     return in_workspace(_revoke_trust if args.revoke else _trust_project)(loaded, args)
 
 

@@ -15,6 +15,7 @@ from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError, UnknownTargetError
+from memory_mcp.hints import name_id
 from memory_mcp.render.outcomes import (
     render_hits,
     render_list,
@@ -25,8 +26,6 @@ from memory_mcp.render.outcomes import (
 from memory_mcp.render.reasons import render_provenance, render_provenance_text
 from memory_mcp.text.drafts import WRITABLE_KINDS
 
-_ID_CHARS: Final = 8
-"""The end of an id, which names it: beginnings are times, and alike."""
 _LINE_CHARS_MAX: Final = 100
 _LISTED: Final = whole_within(1, limits.LISTED_MEMORIES_MAX)
 _KINDS: Final = tuple(kind for kind in get_args(Kind) if kind in SEARCHABLE_KINDS)
@@ -142,7 +141,7 @@ async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped
 
 def _list_text(fields: Fields) -> str:
     lines = [
-        f"{memory['createdAt'][:10]}  {memory['memoryId'][-_ID_CHARS:]}  {memory['kind']:<12}"
+        f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
         f"{cut(' '.join((memory.get('title') or memory['content']).split()), _LINE_CHARS_MAX)}"
         for memory in fields["memories"]
     ]

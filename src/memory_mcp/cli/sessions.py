@@ -19,6 +19,7 @@ from memory_mcp.domain.profile import LABELS, Profile
 from memory_mcp.domain.record import assume_utc
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.hints import name_id
 from memory_mcp.profile import get_profile
 from memory_mcp.render.outcomes import (
     render_phases,
@@ -88,8 +89,12 @@ def _profile_fields(known: Profile) -> Fields:
 def _profile_text(fields: Fields) -> str:
     lines: list[str] = []
     for fact in fields["facts"]:
-        origin = f"from {', '.join(fact['from'])}" if fact["from"] else "as it was said"
-        lines.append(f"{LABELS[fact['field']]}: {fact['value']}\n     {fact['memoryId']} {origin}")
+        origin = (
+            f"from {', '.join(map(name_id, fact['from']))}" if fact["from"] else "as it was said"
+        )
+        lines.append(
+            f"{LABELS[fact['field']]}: {fact['value']}\n     {name_id(fact['memoryId'])} {origin}"
+        )
     if fields["impliedBy"]:
         lines.append(f"Time zone: {fields['timeZone']}, because of {fields['impliedBy']}")
     return "\n".join([*lines, *([fields["message"]] if fields["message"] else [])])

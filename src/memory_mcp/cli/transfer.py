@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from memory_mcp import engine, transfer
+from memory_mcp.cli.arguments import parse_path
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Output, flush_output, print_note, show_progress, write_json
@@ -76,7 +77,9 @@ def _parse_source(args: Namespace) -> ParsedSource:
 
 
 def _add_import_options(parser: ArgumentParser) -> None:
-    parser.add_argument("source", help="a file or folder; - reads a file from stdin")
+    parser.add_argument(
+        "source", type=parse_path, help="a file or folder; - reads a file from stdin"
+    )
     parser.add_argument("--from", dest="kind", choices=("auto", *SOURCES), default="auto",
                         help="whose it is (default: told from what is in it)")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would come, no more")
@@ -312,7 +315,7 @@ def _list_stale_notes(folder: Path, names: set[str]) -> list[Path]:
 
 
 def _add_export_options(parser: ArgumentParser) -> None:
-    parser.add_argument("target", nargs="?", default="-", metavar="FILE|DIR",
+    parser.add_argument("target", nargs="?", default="-", metavar="FILE|DIR", type=parse_path,
                         help="where to; without it, or -: JSON to stdout")  # fmt: skip
     parser.add_argument("--format", choices=("json", "markdown"),
                         help="default: json; markdown if the target is a folder")  # fmt: skip

@@ -353,7 +353,7 @@ def read_settings(
             if fallback.cloud_off:
                 fields["cloud_off"] = wrong[0]
             if fallback is _OFF:
-                fields["off"] = f"Memory is off until this is corrected: {error}"
+                fields["off"] = warnings[-1]
             refused += [RefusedSetting(name, fallback.in_force, warnings[-1]) for name in wrong]
             skip.update(wrong)
         else:
@@ -364,7 +364,8 @@ def read_settings(
             warnings.append(f"{file.path} cannot be read: {file.error}. {fallback.message}")
             fields |= fallback.fields or {}
             if fallback is _OFF:
-                fields["off"] = f"Memory is off until {file.path} can be read: {file.error}."
+                fields["off"] = warnings[-1]
+                refused.append(RefusedSetting("MEMORY_ENABLED", fallback.in_force, warnings[-1]))
     settings = replace(settings, warnings=tuple(warnings), refused=tuple(refused), **fields)
     if not settings.enabled and not warnings:
         return settings

@@ -8,11 +8,13 @@ from functools import lru_cache
 from typing import Final, NewType, TypeVar
 from uuid import UUID
 
+from memory_mcp.hints import ID_END_CHARS
+
 AnyId = TypeVar("AnyId", bound=str)
 
 ID_BEGINNING_CHARS_MIN: Final = 4
 """Fewer leading characters do not name an id."""
-ID_END_CHARS_MIN: Final = 8
+ID_END_CHARS_MIN: Final = ID_END_CHARS
 """Fewer trailing characters would also match a number that somebody happened to type."""
 
 RecordId = NewType("RecordId", str)

@@ -268,6 +268,7 @@ class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
     `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
+    `takes_back`: the move that an undo would take back, in words.
     """
 
     to: str
@@ -281,6 +282,7 @@ class MovePreview:
     changed: bool = False
     leaves: bool = True
     join: RecordId | None = None
+    takes_back: str = ""
 
 
 @frozen

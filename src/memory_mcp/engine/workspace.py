@@ -24,6 +24,7 @@ from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.errors import StoreError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import address
 from memory_mcp.ports import (
     Clock,
     Embedder,
@@ -41,8 +42,6 @@ from memory_mcp.ports import (
     Views,
 )
 from memory_mcp.text.secrets import hide_secret_name
-
-MEMORY_OFF: Final = "Memory is off (MEMORY_ENABLED=false): go on without it."
 
 # what a server remembers at most; whatever was silent for longest is forgotten
 _CONVERSATIONS_MAX: Final = 1_000
@@ -444,9 +443,14 @@ class Workspace:
 
 def refuse_reads(workspace: Workspace) -> Skipped | None:
     """The outcome to return if this session may not read."""
-    if not workspace.policy.enabled:
-        return Skipped(workspace.policy.off or MEMORY_OFF)
-    return None
+    return None if workspace.policy.enabled else make_off(workspace.policy.off)
+
+
+def make_off(why: str) -> Skipped:
+    """The outcome of whatever is asked while memory is off; `why` is what is wrong, if anything."""
+    to_model = "Memory is off (MEMORY_ENABLED=false): go on without it."
+    to_person = "Memory is off: `memory-mcp config MEMORY_ENABLED` shows who set it to false."
+    return Skipped(why or address(to_model, to_person))
 
 
 def refuse_writes(workspace: Workspace) -> Skipped | None:
@@ -459,6 +463,9 @@ def refuse_writes(workspace: Workspace) -> Skipped | None:
     if workspace.policy.meta and workspace.policy.enabled:
         return Skipped(
             "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
-            "project's memory without writing to it. Go on; this is no error."
+            "project's memory without writing to it. "
+            + address(
+                "Go on; this is no error.", "`memory-mcp config MEMORY_MODE` shows who set it."
+            )
         )
     return refuse_reads(workspace)

@@ -5,7 +5,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_newest
-from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
+from memory_mcp.engine.workspace import Workspace, make_off
 from memory_mcp.layers.nodes import read_node
 from memory_mcp.layers.reading import NEWEST, load_events, search_archival
 from memory_mcp.render.final import FinalMemory
@@ -21,7 +21,7 @@ async def collect_final_memory(workspace: Workspace) -> FinalMemory | Skipped:
     events = await load_events(workspace, None, history=True)
     archive = await search_archival(workspace, NEWEST, (), limits.LISTED_MEMORIES_MAX)
     if isinstance(view, Skipped) or isinstance(events, Skipped) or isinstance(archive, Skipped):
-        return Skipped(MEMORY_OFF)
+        return make_off(workspace.policy.off)
     lessons = await load_newest(
         workspace,
         await load_view(workspace),

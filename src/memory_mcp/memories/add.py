@@ -28,7 +28,7 @@ from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_
 from memory_mcp.engine.redaction import prepare_draft
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
-from memory_mcp.hints import name_argument
+from memory_mcp.hints import name_argument, name_id
 from memory_mcp.profile import find_rejected_facts, sync_profile
 from memory_mcp.text.drafts import build_record, check_draft, join_records
 from memory_mcp.text.gate import Chatter, judge_worth
@@ -226,7 +226,7 @@ def _refuse_other_scope(old: Record, new: Record) -> None:
     if (old.scope.project is None) != (new.scope.project is None):
         scope = "user" if old.scope.project is None else "project"
         raise InvalidRequestError(
-            f"{old.id} is in the {scope} scope, so only a memory with "
+            f"{name_id(old.id)} is in the {scope} scope, so only a memory with "
             f"{name_argument('scope', scope)} can supersede it. Add this one with that scope, or "
             f"without {name_argument('supersedes')}."
         )

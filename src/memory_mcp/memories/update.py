@@ -16,6 +16,7 @@ from memory_mcp.engine.records import choose_bank, describe_line, refuse_checkpo
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.hints import name_id
 from memory_mcp.profile import find_time_zone, sync_profile
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
@@ -87,9 +88,10 @@ def _parse_fact(old: Record, content: str) -> str:
     if field is None or fact is None or (field == "time_zone" and not find_time_zone(fact.value)):
         label = LABELS[field] if field else "?"
         raise InvalidRequestError(
-            f"{old.id} is a fact of the user's profile ({label}), and this is no such value. Give "
-            f"one plain line like {old.content!r}; or correct what it was drawn from "
-            f"({', '.join(old.derived_from) or 'nothing'}), or add what the user says anew."
+            f"{name_id(old.id)} is a fact of the user's profile ({label}), and this is no such "
+            f"value. Give one plain line like {old.content!r}; or correct what it was drawn from "
+            f"({', '.join(map(name_id, old.derived_from)) or 'nothing'}), or add what the user "
+            "says anew."
         )
     return fact.line
 

@@ -53,7 +53,7 @@ from memory_mcp.domain.search import Hit, Passage
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
-from memory_mcp.hints import address, name_argument, name_decision, name_memory, name_step
+from memory_mcp.hints import address, name_argument, name_decision, name_id, name_memory, name_step
 from memory_mcp.render.block import Block, render_context, render_line
 from memory_mcp.render.graph import render_tree
 from memory_mcp.render.pages import render_paragraphs
@@ -240,7 +240,7 @@ def _describe_added(added: MemoryAdded) -> Iterator[str]:
     for each in added.similar:
         if each.relation != "similar":
             step = name_step("update_memory", memory_id=each.record.id)
-            yield _RIVALS[each.relation].format(each.record.id, each.reason, step, correct)
+            yield _RIVALS[each.relation].format(name_id(each.record.id), each.reason, step, correct)
     if any(each.relation == "similar" for each in added.similar):
         yield _JUDGE.format(name_step("update_memory", memory_id=...))
 
@@ -331,8 +331,12 @@ def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Field
 
 def _describe_move(moved: Backtracked) -> str:
     preview, erased = moved.preview, moved.erased
-    there = _name_goal(preview)
-    goal = f"Restored {preview.restores}" if preview.restores else f"Back at {there}"
+    if preview.takes_back:
+        goal = f"Took back {preview.takes_back}"
+    elif preview.restores:
+        goal = f"Restored {preview.restores}"
+    else:
+        goal = f"Back at {_name_goal(preview)}"
     if erased:
         fate = f"{pluralise(erased, 'record', 'records')} erased"
     else:
@@ -341,6 +345,8 @@ def _describe_move(moved: Backtracked) -> str:
     back = ""
     if moved.line and preview.leaves:
         back = f" To return to what was left, backtrack to {moved.line!r}."
+    if preview.takes_back:
+        back = " The next `memory-mcp undo` redoes it."
     return f"{goal}: {fate}{again}.{back}"
 
 
@@ -526,7 +532,7 @@ def render_import(done: ImportReport) -> Fields:
     counts = f"{done.stored} {verb}, {done.known} known already, {len(done.left_out)} left out"
     nothing = ["Nothing was written."] if done.dry else []
     return _answer(
-        f"{done.source}: of {done.read} items {counts}.",
+        f"Read as {done.source}, {pluralise(done.read, 'item', 'items')}: {counts}.",
         nothing,
         dryRun=done.dry,
         source=done.source,
@@ -576,7 +582,7 @@ def render_trust_report(report: TrustReport) -> str:
     if report.before is not None:
         before = f"it was {report.before}" if report.before else "it had no remote"
         name = f"{name}When you trusted what lies here, {before}. "
-    records = pluralise(report.waiting, "record", "records")
+    records = pluralise(report.waiting, "record", "records") if report.waiting else "No record"
     waiting = f"{records} came with it that this machine did not write"
     lines = _render_titled(f"{name}{waiting}", report.titles, report.waiting)
     if report.erases:
@@ -618,13 +624,18 @@ def _name_goal(preview: MovePreview) -> str:
 def render_effect(preview: MovePreview) -> str:
     """What a move would hide and bring back, as a question."""
     changed = "The memory changed since you were asked. " if preview.changed else ""
-    if preview.restores:
-        goal = f"Restore {preview.restores} ({pluralise(preview.brings)} will hold again)"
+    if preview.takes_back:
+        goal = f"Undo {preview.takes_back}"
+    elif preview.restores:
+        goal = f"Restore {preview.restores}"
     else:
         goal = f"Go back to {_name_goal(preview)}"
+    if preview.brings:
+        goal += f" ({pluralise(preview.brings)} will hold again)"
     hides = "This hides no memory."
     if preview.hides:
-        hides = f"This hides {pluralise(preview.hides)} that came after:"
+        which = "recalled now" if preview.restores else "that came after"
+        hides = f"This hides {pluralise(preview.hides)} {which}:"
     titles = "".join(f"\n{line}" for line in render_titles(preview.titles, preview.hides))
     return f"{changed}{goal}? {hides}{titles}"
 
@@ -693,7 +704,7 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     words = "phase {} is sealed" if report.phase_sealed else "working on phase {}"
     phase = "" if report.phase is None else f", {words.format(report.phase)}"
     yield f"Project {report.project}, branch {report.branch}{phase}. Last checkpoint: {newest}."
-    durable = f"{pluralise(report.durable)} outside of it (durable)"
+    durable = f"{pluralise(report.durable)} beside it, which no backtrack hides"
     yield f"{pluralise(report.memories)} on this line, {durable}."
     for warning in report.warnings:
         yield f"WARNING: {warning}"
@@ -804,7 +815,11 @@ def render_checkpoint(whole: CheckpointDetails) -> str:
     for heading, kind in (("Decisions", "decision"), ("Closeout", "closeout")):
         closed = [record for record in whole.closed if record.kind == kind]
         if closed:
-            lines += ["", f"## {heading}", *(f"- {_shorten_closed(r)} [{r.id}]" for r in closed)]
+            lines += [
+                "",
+                f"## {heading}",
+                *(f"- {_shorten_closed(r)} [{name_id(r.id)}]" for r in closed),
+            ]
     return _fence("\n".join(lines))
 
 
@@ -820,7 +835,7 @@ def render_profile(profile: Profile) -> str:
     if not profile.entries:
         keep = name_step("add_memory", content=..., kind="preference", scope="user")
         return f"Nothing is known of the user yet. What they say of themselves is kept by {keep}."
-    facts = [f"- {entry.fact.line} [{entry.memory_id}]" for entry in profile.entries]
+    facts = [f"- {entry.fact.line} [{name_id(entry.memory_id)}]" for entry in profile.entries]
     return _fence("\n".join([render_profile_line(profile), "", *facts]))
 
 

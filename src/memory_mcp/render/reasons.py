@@ -8,6 +8,7 @@ from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import MemoryProvenance
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Hit
+from memory_mcp.hints import name_id
 
 _TELLING: Final = 0.25
 """A part of the score that moves it less is not named."""
@@ -55,11 +56,11 @@ def _list_parts(hit: Hit) -> Iterator[str]:
 
 def _list_others(hit: Hit, newer_than: Sequence[RecordId]) -> Iterator[str]:
     if newer_than:
-        yield f"newer than {', '.join(newer_than)}"
+        yield f"newer than {', '.join(map(name_id, newer_than))}"
     if hit.outdated_by:
-        yield f"though outdated by {hit.outdated_by}"
+        yield f"though outdated by {name_id(hit.outdated_by)}"
     if hit.disputed_with:
-        yield f"though disputed with {', '.join(hit.disputed_with)}"
+        yield f"though disputed with {', '.join(map(name_id, hit.disputed_with))}"
     if hit.place:
         yield "found in the cloud"
 
@@ -91,7 +92,7 @@ def render_provenance_text(known: MemoryProvenance) -> str:
     ]
     for name, records in _lists(known):
         if records:
-            texts = (f"- {_shorten(each)} [{each.id}]" for each in records)
+            texts = (f"- {_shorten(each)} [{name_id(each.id)}]" for each in records)
             lines += [f"{_LISTS[name]}:", *texts]
     if not (known.outdated_by or known.disputed_with):
         lines.append("No memory that holds here contradicts it.")

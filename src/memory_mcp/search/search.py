@@ -23,6 +23,7 @@ from memory_mcp.engine.records import (
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.hints import name_field
 from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
@@ -169,8 +170,8 @@ def _check_request(asked: _Query, limit_max: int) -> None:
         )
     if filters.since and filters.until and filters.since >= filters.until:
         raise InvalidRequestError(
-            f"since ({filters.since.isoformat()}) is not before until "
-            f"({filters.until.isoformat()}): nothing can lie between."
+            f"{name_field('since')} ({filters.since.isoformat()}) is not before "
+            f"{name_field('until')} ({filters.until.isoformat()}): nothing can lie between."
         )
     query = asked.text[: limits.QUERY_CHARS_MAX]
     check_text("query", query, limits.QUERY_CHARS_MAX, required=False)

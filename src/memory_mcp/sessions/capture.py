@@ -39,7 +39,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import find_moves_back
 from memory_mcp.engine.redaction import redact_text
-from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_writes
+from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
 from memory_mcp.hints import name_step
 from memory_mcp.memories.add import add_memory, is_known
@@ -160,8 +160,8 @@ async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Se
 
 
 async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skipped:
-    """What waits for the user's word here. Whoever lists it has seen it."""
-    if skipped := refuse_writes(workspace):
+    """What waits for the user's word here. Whoever lists it has seen it, and may decide it."""
+    if skipped := refuse_reads(workspace):
         return skipped
     timeline = (await load_head(workspace)).timeline
     here = [
@@ -169,7 +169,7 @@ async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skippe
         for each in await _load(workspace)
         if each.state in ("waiting", "named") and _holds_here(workspace, each, timeline)
     ]
-    if any(each.state == "waiting" for each in here):
+    if any(each.state == "waiting" for each in here) and not refuse_writes(workspace):
         states: dict[str, SuggestionState] = {each.digest: "named" for each in here}
         await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     return tuple(each.capture for each in here)

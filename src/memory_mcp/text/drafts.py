@@ -29,11 +29,14 @@ from memory_mcp.domain.record import (
     Scope,
 )
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.hints import name_field
 
 WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
 )  # fmt: skip
 """The kinds that a caller may choose; use cases write the others."""
+
+_SPLIT: Final = "Split it into several memories, each true on its own, or store a summary."
 
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
 
@@ -44,12 +47,13 @@ def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -
     Raises:
         InvalidRequestError: empty, too long (with both figures), or not valid Unicode.
     """
+    name = name_field(name)
     if required and not text.strip():
         raise InvalidRequestError(f"{name} is empty. Give one self-contained statement.")
     if len(text) > chars_max:
         raise InvalidRequestError(
             f"{name} has {len(text):,} characters; the limit is {chars_max:,}. "
-            "Split it into several memories, each true on its own, or store a summary."
+            f"{_SPLIT if chars_max == limits.CONTENT_CHARS_MAX else 'Shorten it.'}"
         )
     try:
         text.encode()
@@ -98,11 +102,13 @@ def _check_expiry(at: datetime, now: datetime) -> None:
         later = at.astimezone(UTC) > now
     except OverflowError as error:
         raise InvalidRequestError(
-            f"expires_at is {at.isoformat()}, which no calendar knows in UTC. Leave it out."
+            f"{name_field('expires_at')} is {at.isoformat()}, which no calendar knows in UTC. "
+            "Leave it out."
         ) from error
     if not later:
         raise InvalidRequestError(
-            f"expires_at is {at.isoformat()}, which is past. Give a later time, or leave it out."
+            f"{name_field('expires_at')} is {at.isoformat()}, which is past. Give a later time, or "
+            "leave it out."
         )
 
 

@@ -20,6 +20,7 @@ from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import address, name_argument, name_decision, name_step
+from memory_mcp.timeline.graph import select_lines
 
 START: Final = "start"
 """The target before the first checkpoint: it leaves everything on the timeline."""
@@ -131,7 +132,7 @@ def plan_backtrack(
     if line := _find_line(timeline, branch, wanted, holding):
         return plan_restore(timeline, branch, line)
     if phase := _PHASE.fullmatch(wanted):
-        checkpoint = _require_phase(timeline, branch, int(phase.group(1)))
+        checkpoint = _require_phase(timeline, branch, int(phase.group(1)), holding)
         return _plan_back_to(timeline, branch, checkpoint)
     for waiting in timeline.pending(branch):
         if waiting.id == wanted:
@@ -291,7 +292,9 @@ def _find_line(
     return longest[0] if longest else None
 
 
-def _require_phase(timeline: Timeline, branch: BranchName, phase: int) -> Checkpoint:
+def _require_phase(
+    timeline: Timeline, branch: BranchName, phase: int, holding: Collection[SegmentId] = ()
+) -> Checkpoint:
     """The newest checkpoint of the phase on the branch."""
     found = [c for c in timeline.valid(branch) if c.phase == phase]
     if found:
@@ -305,7 +308,7 @@ def _require_phase(timeline: Timeline, branch: BranchName, phase: int) -> Checkp
             f"Phase {phase} has no valid checkpoint; these were left by a backtrack: "
             f"{', '.join(lost)}. To restore that road, name the checkpoint itself."
         )
-    raise _unknown_error(timeline, branch, str(phase), what="checkpoint of phase")
+    raise _unknown_error(timeline, branch, str(phase), "checkpoint of phase", holding)
 
 
 def _pending_error(waiting: Checkpoint) -> InvalidRequestError:
@@ -322,7 +325,8 @@ def _unknown_error(
     what: str = "checkpoint, phase or line",
     holding: Collection[SegmentId] = (),
 ) -> UnknownTargetError:
-    lines = [line.id for line in timeline.left_lines(holding) if line.branch == branch]
+    left = [line for line in timeline.left_lines(holding) if line.branch == branch]
+    lines = [line.id for line in (select_lines(timeline, left, holding) if holding else left)]
     lost = [f"{c.id} (left)" for c in timeline.invalidated(branch, holding)]
     valid = [c.id for c in timeline.valid(branch)]
     return UnknownTargetError(

@@ -19,6 +19,7 @@ from memory_mcp.engine.head import follow_folder_changes, rebuild_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Strangers, Workspace
 from memory_mcp.errors import InvalidRequestError, StoreError
+from memory_mcp.hints import address
 from memory_mcp.timeline.moves import fold_moves
 
 STRANGERS_PLACE: Final = "this repository; not written on this machine and not trusted"
@@ -28,15 +29,15 @@ _TITLES_MAX: Final = 20
 
 _NOTE: Final = (
     "This repository brought {} that this machine did not write here: a search shows them, marked, "
-    "and they count for nothing else until the user has looked at them and run `memory-mcp trust`."
+    "and they count for nothing else until {who} looked at them and run `memory-mcp trust`."
 )
 _MANY: Final = (
     "This repository brought {} that this machine did not write here. They are too many to be "
-    "searched before the user has run `memory-mcp trust`, and count for nothing until then."
+    "searched before {who} run `memory-mcp trust`, and count for nothing until then."
 )
 _SETTINGS: Final = (
     "This repository brought settings in .claude/memory.toml ({}), which count for nothing until "
-    "the user has looked at them and run `memory-mcp trust`."
+    "{who} looked at them and run `memory-mcp trust`."
 )
 _LINK: Final = (
     "{} is a link, which is not followed: what belongs there is neither read nor kept. The user "
@@ -96,13 +97,14 @@ async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:
     strangers = workspace.strangers
     if strangers is None:
         return ()
+    who = address("the user has", "you have")
     notes = [_LINK.format(link) for link in strangers.trust.find_links()]
     if strangers.settings:
-        notes.append(_SETTINGS.format(", ".join(strangers.settings)))
+        notes.append(_SETTINGS.format(", ".join(strangers.settings), who=who))
     if await find_strangers(workspace):
         number = strangers.count
         counted = f"{number} memor{'y' if number == 1 else 'ies'}"
-        notes.append((_NOTE if strangers.searchable else _MANY).format(counted))
+        notes.append((_NOTE if strangers.searchable else _MANY).format(counted, who=who))
     if workspace.user.mirror and not strangers.trust.may_use_cloud():
         notes.append(_NAME.format(strangers.trust.remote))
     elif workspace.user.mirror and not workspace.project.mirror:

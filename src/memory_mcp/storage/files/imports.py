@@ -34,6 +34,7 @@ from memory_mcp.domain.transfer import LeftOutItem, SourceFile, SourceMaterial
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 from memory_mcp.locations import find_untrusted_roots
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
+from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.threads import in_thread
 
 _NOTES: Final = (".md", ".markdown")
@@ -84,7 +85,8 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
 
 def _read_stdin(limit_factor: int) -> SourceFile:
     bytes_max = limit_factor * IMPORT_BYTES_MAX
-    data = sys.stdin.buffer.read(bytes_max + 1)
+    with interruptible():
+        data = sys.stdin.buffer.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise InvalidRequestError(
             f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
