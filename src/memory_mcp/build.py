@@ -160,6 +160,16 @@ def build_workspace(
     )
 
 
+def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
+    """Make the folder of a project that a server holds for others: no checkout brings it.
+
+    Raises:
+        StoreUnavailableError: the file system refused.
+    """
+    if settings.project_name and settings.project_dir:
+        _make_private(settings, disk).prepare(settings.project_dir)
+
+
 def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource) -> Policy:
     return Policy(
         enabled=settings.enabled,

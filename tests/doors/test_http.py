@@ -22,7 +22,9 @@ from mcp import Client
 from mcp.client.sse import sse_client
 
 from memory_mcp.cli.main import main
-from memory_mcp.server.http import Gate, refuse_foreign_request
+from memory_mcp.server.http.asgi import Reply
+from memory_mcp.server.http.gate import Gate, Names, refuse_foreign_request
+from memory_mcp.server.http.sessions import Sessions
 from memory_mcp.server.tools import load_default_tools
 
 pytestmark = pytest.mark.anyio
@@ -225,17 +227,18 @@ def _status(port: int, method: str, path: str, headers: dict[str, str]) -> int:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.com", ""])  # noqa: S104  # refused
 @pytest.mark.parametrize("transport", ["sse", "streamable-http"])
-def test_any_other_address_is_refused_with_the_reason(
+def test_any_other_address_is_refused_without_tokens_with_the_reason(
     capsys: pytest.CaptureFixture[str], transport: str, host: str
 ) -> None:
-    """Whoever reaches the port reads and writes the memory: there is no login yet."""
+    """Whoever reaches the port would read and write the memory."""
     status = main(["serve", "--transport", transport, "--host", host])
 
     out, said = capsys.readouterr()
     assert status == 1
     assert out == ""
-    assert f"host {host!r} is refused: whoever reaches the port" in said
-    assert "Choose 127.0.0.1, ::1 or localhost" in said
+    assert f"host {host!r} is refused: it would be open to whoever reaches the port" in said
+    assert "Run `memory-mcp token add NAME`, or set MEMORY_HTTP_ISSUER" in said
+    assert "--host 127.0.0.1" in said
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
@@ -245,7 +248,7 @@ def test_every_name_of_this_machine_is_served(host: str) -> None:
     for name in ("localhost", "LocalHost", "127.0.0.1", "[::1]", own):
         for authority in (name, f"{name}:1", f"{name}:65535"):
             asked = [(b"host", authority.encode()), (b"Origin", b"HTTP://" + authority.encode())]
-            assert refuse_foreign_request(asked, host) is None, authority
+            assert refuse_foreign_request(asked, Names(host)) is None, authority
 
 
 STRANGE = (
@@ -263,29 +266,32 @@ STRANGE = (
 def test_what_only_looks_like_a_name_of_this_machine_is_refused(name: str) -> None:
     """A page of the web chooses its own name, and may be resolved to this machine."""
     host = (b"host", b"localhost:8000")
-    assert refuse_foreign_request([(b"host", name.encode())], "127.0.0.1") == (
+    assert refuse_foreign_request([(b"host", name.encode())], Names("127.0.0.1")) == (
         421,
         "Invalid Host header",
     )
     for page in (f"http://{name}", name):
-        refused = refuse_foreign_request([host, (b"origin", page.encode())], "127.0.0.1")
+        refused = refuse_foreign_request([host, (b"origin", page.encode())], Names("127.0.0.1"))
         assert refused == (403, "Invalid Origin header")
 
 
 def test_a_header_that_is_there_twice_or_not_at_all_is_refused() -> None:
     """Of two, each reader would believe another one."""
     host, page = (b"host", b"localhost"), (b"origin", b"http://localhost")
-    assert refuse_foreign_request([host, page], "::1") is None
-    assert refuse_foreign_request([], "::1") == (421, "Invalid Host header")
-    assert refuse_foreign_request([host, host], "::1") == (421, "Invalid Host header")
-    assert refuse_foreign_request([host, page, page], "::1") == (403, "Invalid Origin header")
+    assert refuse_foreign_request([host, page], Names("::1")) is None
+    assert refuse_foreign_request([], Names("::1")) == (421, "Invalid Host header")
+    assert refuse_foreign_request([host, host], Names("::1")) == (421, "Invalid Host header")
+    assert refuse_foreign_request([host, page, page], Names("::1")) == (
+        403,
+        "Invalid Origin header",
+    )
     for other in (
         b"https://localhost",
         b"ftp://localhost",
         b"http://localhost/",
         b"http:localhost",
     ):
-        assert refuse_foreign_request([host, (b"origin", other)], "::1") == (
+        assert refuse_foreign_request([host, (b"origin", other)], Names("::1")) == (
             403,
             "Invalid Origin header",
         )
@@ -359,6 +365,25 @@ class Inner:
         await send({"type": "http.response.body", "body": b"{}", "more_body": False})
 
 
+class Behind:
+    """What stands behind the gate, where everybody may enter."""
+
+    def __init__(self, inner: Inner, sessions_max: int = 3) -> None:
+        self._sessions = Sessions(inner, "/mcp", sessions_max=sessions_max)
+
+    async def admit(self, scope: Any) -> Reply | None:
+        del scope
+        return None
+
+    async def answer(self, scope: Any, receive: Any, send: Any, body: bytes) -> None:
+        await self._sessions.answer(scope, receive, send, body)
+
+
+def make_gate(inner: Inner, **limits: Any) -> Gate:
+    """The gate of a server on this machine."""
+    return Gate(Behind(inner), Names("127.0.0.1"), **limits)
+
+
 async def asked(
     gate: Gate, method: str = "POST", session: str = "", body: bytes | None = None
 ) -> list[Message]:
@@ -384,7 +409,7 @@ async def asked(
 async def test_where_there_are_too_many_sessions_the_oldest_idle_one_is_closed() -> None:
     """The one that was used last stays, and one that listens goes after those that do not."""
     inner = Inner()
-    gate = Gate(inner, "127.0.0.1", sessions_max=3)
+    gate = make_gate(inner)
     for _ in range(3):
         await asked(gate)
     listening = asyncio.create_task(asked(gate, "GET", "s1"))
@@ -408,7 +433,7 @@ async def test_where_there_are_too_many_sessions_the_oldest_idle_one_is_closed()
 async def test_a_body_that_does_not_come_is_given_up() -> None:
     """The inner application never hears of it."""
     inner = Inner()
-    gate = Gate(inner, "127.0.0.1", body_seconds=0)
+    gate = make_gate(inner, body_seconds=0)
     answers: list[Message] = []
 
     async def receive() -> Message:
@@ -429,7 +454,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
 async def test_a_body_that_is_too_long_is_refused() -> None:
     """While it comes: nobody has to say how long it is."""
     inner = Inner()
-    answers = await asked(Gate(inner, "127.0.0.1"), body=b"x" * (4 * 1024 * 1024 + 1))
+    answers = await asked(make_gate(inner), body=b"x" * (4 * 1024 * 1024 + 1))
 
     assert answers[0]["status"] == 413
     assert inner.asked == []
@@ -453,7 +478,7 @@ async def test_a_crowd_of_sessions_is_one_line_of_the_log(
 ) -> None:
     """However many have to go for it."""
     inner = Inner()
-    gate = Gate(inner, "127.0.0.1", sessions_max=3)
+    gate = make_gate(inner)
     for _ in range(60):
         await asked(gate)
 

@@ -458,7 +458,8 @@ def refuse_writes(workspace: Workspace) -> Skipped | None:
         )
     if workspace.policy.meta and workspace.policy.enabled:
         return Skipped(
-            "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
-            "project's memory without writing to it. Go on; this is no error."
+            "Nothing was stored: this is a meta session (MEMORY_MODE=meta, or a token that may "
+            "only read), which reads the project's memory without writing to it. Go on; this is no "
+            "error."
         )
     return refuse_reads(workspace)
