@@ -11,20 +11,26 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from doors import Era, User, add, call, process, read, recalled, records, seal
 from dropping import Drop
 from forked import Started, start
+from http_cases import shows
 from mcp import Client
 from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
 
 from memory_mcp.cli.main import main
+from memory_mcp.disk import Disk
 from memory_mcp.server.http.asgi import Reply
 from memory_mcp.server.http.gate import Gate, Names, refuse_foreign_request
 from memory_mcp.server.http.sessions import Sessions
+from memory_mcp.server.tokens import Identity, Project, TokenFile
 from memory_mcp.server.tools import load_default_tools
 
 pytestmark = pytest.mark.anyio
@@ -36,10 +42,13 @@ _STARTED = re.compile(r"running on http://127\.0\.0\.1:(\d+)")
 
 
 @contextmanager
-def serving(project: Path, transport: str, entry: str = "") -> Generator[tuple[int, list[str]]]:
+def serving(
+    project: Path, transport: str, entry: str = "", how: signal.Signals = signal.SIGTERM
+) -> Generator[tuple[int, list[str]]]:
     """The real server on a free port of its own choice; yields the port.
 
-    What it says is in the list once it has ended. `entry` is a program of our own instead.
+    What it says is in the list once it has ended. `entry` is a program of our own instead, and
+    `how` the signal that ends it.
     """
     server = process(project, "serve", "--transport", transport, "--port", "0",
                      MEMORY_APPROVAL="ask", MEMORY_LOG_LEVEL="INFO")  # fmt: skip
@@ -62,7 +71,7 @@ def serving(project: Path, transport: str, entry: str = "") -> Generator[tuple[i
         try:
             yield int(found.group(1)), said
         finally:
-            running.send_signal(signal.SIGTERM)
+            running.send_signal(how)
             said += stderr.read().splitlines()
             running.wait()
 
@@ -430,6 +439,7 @@ async def test_where_there_are_too_many_sessions_the_oldest_idle_one_is_closed()
     listening.cancel()
 
 
+@shows("slow-body")
 async def test_a_body_that_does_not_come_is_given_up() -> None:
     """The inner application never hears of it."""
     inner = Inner()
@@ -451,6 +461,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
     assert inner.asked == []
 
 
+@shows("body-size")
 async def test_a_body_that_is_too_long_is_refused() -> None:
     """While it comes: nobody has to say how long it is."""
     inner = Inner()
@@ -515,6 +526,7 @@ HALF_A_HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 HALF_A_BODY = HALF_A_HEAD + b"Content-Length: 9\r\n\r\n{"
 
 
+@shows("slow-body", "slow-headers")
 @pytest.mark.nightly
 def test_a_request_that_does_not_come_is_given_up_by_the_real_server(project: Path) -> None:
     """The connection is closed, and everybody else is served meanwhile."""
@@ -554,6 +566,39 @@ sys.exit(main())
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to send there")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_sigterm_ends_it_in_order_though_clients_are_connected(
+    project: Path, transport: str
+) -> None:
+    """With 0: who looks after it asked for that. The port is free afterwards."""
+    server = process(project, "serve", "--transport", transport, "--port", "0", "--path", "/m",
+                     MEMORY_LOG_LEVEL="INFO")  # fmt: skip
+    running = subprocess.Popen(
+        [server.command, *server.args],
+        env=server.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with running:
+        assert running.stderr is not None
+        port = next(int(found[1]) for line in running.stderr if (found := _STARTED.search(line)))
+        assert _status(port, "POST", "/mcp", {}) == 404
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/m", headers={"Accept": "text/event-stream"})
+        status = connection.getresponse().status
+        running.send_signal(signal.SIGTERM)
+        said = running.stderr.read()
+        running.wait(60)
+        connection.close()
+        socket.create_server(("127.0.0.1", port)).close()
+
+    assert status == (200 if transport == "sse" else 400)
+    assert running.returncode == 0
+    assert "Traceback" not in said
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send there")
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_ctrl_c_ends_it_once_though_clients_are_connected(project: Path, transport: str) -> None:
@@ -584,6 +629,25 @@ def test_ctrl_c_ends_it_once_though_clients_are_connected(project: Path, transpo
     assert running.returncode == 130
     assert "Traceback" not in said
     assert said.endswith("memory-mcp: Interrupted. What was reported as stored is stored.\n")
+
+
+@shows("sigkill")
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL there")
+async def test_what_was_acknowledged_is_there_after_sigkill(project: Path) -> None:
+    """Whoever read that it is stored may rely on it."""
+    home = Path(os.environ["MEMORY_HOME"])
+    identity = Identity(user="ada", projects=(Project(name="alder"),))
+    _, token = TokenFile(home, Disk()).add("ada", identity, datetime.now(UTC))
+    headers = {"authorization": f"Bearer {token}"}
+    kept: list[str] = []
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        with serving(project, "streamable-http", how=how) as (port, _):
+            async with httpx2.AsyncClient(headers=headers, timeout=60) as web:
+                url = f"http://127.0.0.1:{port}/mcp"
+                async with Client(streamable_http_client(url, http_client=web)) as client:
+                    kept.append(f"What was stored before {how.name} is there.")
+                    await add(client, kept[-1])
+                    assert sorted(await recalled(client)) == sorted(kept)
 
 
 def test_a_server_says_where_it_serves(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
+import uvicorn
 from doors import Era, User
 from mcp import Client
 from mcp.client.sse import sse_client
@@ -35,7 +36,20 @@ class Hosted:
     transport: Transport
     tokens: TokenFile
     front: Front
-    port: int = 0
+    web: uvicorn.Server
+    serving: asyncio.Task[None]
+
+    @property
+    def port(self) -> int:
+        return self.web.servers[0].sockets[0].getsockname()[1]
+
+    def end(self) -> None:
+        """Ask the server to end, as SIGTERM does."""
+        self.web.should_exit = True
+
+    def takes_connections(self) -> bool:
+        """Whether somebody listens on its port."""
+        return any(each.is_serving() for each in self.web.servers)
 
     @property
     def url(self) -> str:
@@ -131,15 +145,13 @@ async def hosting(
     web = make_web_server(
         front, Address("127.0.0.1", 0, path), log_level="WARNING", drain_seconds=drain_seconds
     )
-    hosted = Hosted(own, transport, tokens, front)
     serving = asyncio.create_task(web._serve())  # pyright: ignore[reportPrivateUsage]  # signals stay pytest's
     try:
         async with asyncio.timeout(60):
             while not web.started:
                 assert not serving.done(), "it did not start"
                 await asyncio.sleep(0.01)
-        hosted.port = web.servers[0].sockets[0].getsockname()[1]
-        yield hosted
+        yield Hosted(own, transport, tokens, front, web, serving)
     finally:
         web.should_exit = True
         async with asyncio.timeout(60):

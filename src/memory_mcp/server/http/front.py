@@ -108,16 +108,15 @@ class Front:
 
     async def _identify(self, authenticator: Authenticator, scope: Scope) -> Identity | Reply:
         """Who asks, or why that is not looked at or known."""
-        client, now = find_client(scope, self._limits.proxies), asyncio.get_running_loop().time()
-        if self._failures.is_empty(client, now):
-            return _slow_down("Too many wrong tokens. Try again in a minute.", 60)
         try:
             identity = await authenticator.identify(scope)
         except StoreError as error:
             _LOG.error("%s", error)
             return Reply(503, "The server cannot look at its tokens. Its log says why.")
-        if identity is None:
-            self._failures.take(client, now)
+        if identity is None:  # a right token is let in, whoever else tries wrong ones from there
+            client = find_client(scope, self._limits.proxies)
+            if self._failures.take(client, asyncio.get_running_loop().time()):
+                return _slow_down("Too many wrong tokens. Try again in a minute.", 60)
             return self._ask_for_token(scope)
         return identity
 

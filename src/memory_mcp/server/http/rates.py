@@ -23,8 +23,3 @@ class Rates:
         if len(self._levels) > _KNOWN_MAX:
             del self._levels[next(iter(self._levels))]
         return 0 if allowed else (1 - level) / self._per_second
-
-    def is_empty(self, name: str, now: float) -> bool:
-        """Whether the next call would have to wait."""
-        level, at = self._levels.get(name, (self._burst, now))
-        return level + (now - at) * self._per_second < 1
