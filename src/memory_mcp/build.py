@@ -46,6 +46,7 @@ from memory_mcp.storage.files.imports import LocalImportJournal
 from memory_mcp.storage.files.inbox import LocalInbox
 from memory_mcp.storage.files.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
+from memory_mcp.storage.files.reviews import LocalReviews
 from memory_mcp.storage.files.suggestions import LocalSuggestions
 from memory_mcp.storage.files.trust import (
     Ledger,
@@ -153,6 +154,7 @@ def build_workspace(
         caller=Caller(places.scope, check_branch(settings.branch)),
         policy=_build_policy(settings, places, source),
         conversations=Conversations(check_branch(settings.branch)),
+        reviews=LocalReviews(places.user_state_dir / "reviews" / places.machine_dir.name, writer),
         language=build_language_model(settings),
     )
     return BuiltWorkspace(

@@ -79,7 +79,7 @@ async def send_made_up(
             )
             method = chance.choice(["POST"] * 6 + ["GET", "DELETE", "PUT", "OPTIONS", "HEAD"])
             url = f"http://127.0.0.1:{hosted.port}{path}?{chance.choice(VALUES[:12])}"
-            sent = {name: value.encode() for name, value in headers.items()}
+            sent = [(name.encode(), value.encode()) for name, value in headers.items()]
             try:
                 async with web.stream(
                     method, url, headers=sent, content=make_body(chance)

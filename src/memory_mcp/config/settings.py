@@ -145,7 +145,7 @@ class Settings:
     meta: bool = False
     lost: bool = False
     phase: int | None = None
-    approval: Literal["ask", "auto"] = "ask"
+    approval: Literal["ask", "auto", "review"] = "ask"
     branch: str = "main"
     project_dir: Path | None = None
     project_missing: bool = False
@@ -260,7 +260,7 @@ _TABLE: Final = (
     Setting("MEMORY_MODE", "meta", _parse_meta, _META),
     Setting("MEMORY_PHASE", "phase", v.parse_phase),
     Setting("ATOMIC_PHASE", "phase", v.parse_phase),
-    Setting("MEMORY_APPROVAL", "approval", v.parse_choice("ask", "auto"), _ASK),
+    Setting("MEMORY_APPROVAL", "approval", v.parse_choice("ask", "auto", "review"), _ASK),
     Setting("MEMORY_BRANCH", "branch", v.parse_branch, _LOST),
     Setting("MEMORY_PROJECT_DIR", "project_dir", v.parse_existing_folder, _NO_PROJECT),
     Setting("CLAUDE_PROJECT_DIR", "project_dir", v.parse_folder, _NO_PROJECT),

@@ -70,6 +70,7 @@ REASON_CHARS_MAX: Final = 500  # a sentence or two
 SESSION_CHARS_MAX: Final = 128  # an id; a UUID has 36 characters
 SESSION_PAUSE_SECONDS_MAX: Final = 1_800.0  # what is written later is about another matter
 TURN_CHARS_MAX: Final = 8_000  # of a longer turn the beginning and the end are read
+AUTHORS_COUNTED_MAX: Final = 200  # a backtrack looks at who wrote so many of the newest it hides
 TITLES_REPORTED_MAX: Final = 10  # a backtrack counts all it hides and names this many
 
 # Search and context

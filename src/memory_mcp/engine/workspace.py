@@ -36,6 +36,7 @@ from memory_mcp.ports import (
     ProjectTrust,
     Provenance,
     RecordStore,
+    Reviews,
     SuggestionStore,
     VectorIndex,
     Views,
@@ -152,7 +153,7 @@ class Policy:
     off: str = ""
     meta: bool = False
     lost: bool = False
-    approval: Literal["ask", "auto"] = "ask"
+    approval: Literal["ask", "auto", "review"] = "ask"
     phase: int | None = None
     warnings: tuple[str, ...] = ()
     reminds: bool = False
@@ -385,6 +386,7 @@ class Workspace:
     caller: Caller
     policy: Policy
     conversations: Conversations
+    reviews: Reviews
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
