@@ -208,7 +208,7 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
     [
         ("MEMORY_ENABLED", "maybe", "true or false"),
         ("MEMORY_MODE", "readonly", "one of normal, meta"),
-        ("MEMORY_APPROVAL", "never", "one of ask, auto"),
+        ("MEMORY_APPROVAL", "never", "one of ask, auto, review"),
         ("MEMORY_PHASE", "two", "a whole number from 0 to 9999"),
         ("MEMORY_PHASE", "implementation", "a whole number from 0 to 9999"),
         ("MEMORY_PHASE", "phase", "a whole number from 0 to 9999"),

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import Run, as_json
 from doors import Era, User, add, call, read, recalled, seal
 from hosted import Hosted, hosting
 from http_cases import shows
@@ -117,3 +117,20 @@ def test_why_names_who_wrote_a_memory(run: Run) -> None:
     """So that one can ask them."""
     memory = run("add", "Orders live in PostgreSQL.", "--json")[1].split('"memoryId": "')[1][:36]
     assert "written by: user of " in run("show", memory, "--why")[1]
+
+
+def test_at_the_command_line_what_others_wrote_is_kept_by_its_id(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user at the machine decides as a client does."""
+    monkeypatch.setenv("MEMORY_APPROVAL", "review")
+    monkeypatch.setenv("MEMORY_USER", "ada")
+    memory = as_json(run, "add", "Orders live in PostgreSQL.")["memoryId"]
+    monkeypatch.setenv("MEMORY_USER", "bob")
+    assert f"- {memory} ada: Orders live in PostgreSQL." in run("status")[1]
+    assert "PostgreSQL" not in run("context")[1]
+    assert as_json(run, "suggestions", "keep", memory)["memoryId"] == memory
+    assert "ada wrote: Orders live in PostgreSQL." in run("context")[1]
+    status, _, said = run("suggestions", "keep", memory)
+    assert status == 1
+    assert "of another member waits for your word" in said

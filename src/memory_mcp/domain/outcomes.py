@@ -267,8 +267,8 @@ CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
-    `leaves`: the move would leave a line that can be restored. `others` counts, of the newest that
-    it hides, those of other members, by author.
+    `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
+    `others` counts, of the newest that it hides, those of other members, by author.
     """
 
     to: str
@@ -281,6 +281,7 @@ class MovePreview:
     token: str
     changed: bool = False
     leaves: bool = True
+    join: RecordId | None = None
     others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
