@@ -251,8 +251,8 @@ def _build_mirrors(
 
 
 def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> ProjectOwnership | None:
-    """What tells this machine's files from a stranger's; without a project all are its own."""
-    if places.project_dir is None:
+    """What tells this machine's files from a stranger's; without a checkout all are its own."""
+    if places.project_dir is None or settings.project_name:
         return None
     projects = TrustedProjects(find_home_folder(settings), disk)
     ledger = Ledger(places.machine_dir, disk)

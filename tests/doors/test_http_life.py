@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from doors import add, recalled
+from doors import add, read, recalled, seal
 from hosted import Hosted, hosting
 from http_cases import shows
 
@@ -213,3 +214,17 @@ async def test_a_request_that_could_be_read_as_two_is_read_as_none(
 
     assert said.count(b"HTTP/1.1 ") <= 1
     assert b"HTTP/1.1 200" not in said
+
+
+async def test_a_home_that_was_copied_to_another_place_has_every_memory(tmp_path: Path) -> None:
+    """A backup is a copy: no ledger of this machine has to come along, or to know the path."""
+    async with hosting(tmp_path / "home") as hosted:
+        token = hosted.add_token("ada", "alder")
+        async with hosted.client(token) as client:
+            await add(client, "Orders live in PostgreSQL.")
+            await seal(client, "Storage chosen", phase=1)
+    shutil.copytree(tmp_path / "home", tmp_path / "copy")
+    shutil.rmtree(tmp_path / "copy" / "state")
+    async with hosting(tmp_path / "copy") as again, again.client(token) as client:
+        assert "Orders live in PostgreSQL." in await recalled(client)
+        assert "phase 1 is sealed" in await read(client, "memory_head")
