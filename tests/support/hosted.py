@@ -135,23 +135,36 @@ async def hosting(
     tokens = open_tokens(own)
     path = "/sse" if transport == "sse" else "/mcp"
     front = build_front(
-        own,
-        transport,
-        "127.0.0.1",
-        path,
-        Authenticator(tokens, issuer),
+        own, transport, "127.0.0.1", path, Authenticator(tokens, issuer),
         limits=limits or TenantLimits(),
-    )
+    )  # fmt: skip
+    async with _running(front, path, drain_seconds) as (web, serving):
+        yield Hosted(own, transport, tokens, front, web, serving)
+
+
+@asynccontextmanager
+async def hosting_alone(home: Path) -> AsyncGenerator[str]:
+    """A server for the programs of this machine, without tokens; its address."""
+    own = Settings(home=home, project_missing=True, approval="auto", user="operator")
+    front = build_front(own, "streamable-http", "127.0.0.1", "/mcp", None)
+    async with _running(front, "/mcp", 5) as (web, _):
+        yield f"http://127.0.0.1:{web.servers[0].sockets[0].getsockname()[1]}/mcp"
+
+
+@asynccontextmanager
+async def _running(
+    front: Front, path: str, drain_seconds: float
+) -> AsyncGenerator[tuple[uvicorn.Server, asyncio.Task[None]]]:
     web = make_web_server(
         front, Address("127.0.0.1", 0, path), log_level="WARNING", drain_seconds=drain_seconds
     )
     serving = asyncio.create_task(web._serve())  # pyright: ignore[reportPrivateUsage]  # signals stay pytest's
     try:
         async with asyncio.timeout(60):
-            while not web.started:
+            while not web.started:  # the server's own state, without an event
                 assert not serving.done(), "it did not start"
                 await asyncio.sleep(0.01)
-        yield Hosted(own, transport, tokens, front, web, serving)
+        yield web, serving
     finally:
         web.should_exit = True
         async with asyncio.timeout(60):
