@@ -1,4 +1,4 @@
-"""What the protocol's conformance suite wants a server to have, mounted on ours for its tests alone.
+"""What the protocol's conformance suite wants a server to have, mounted on ours for tests alone.
 
 Names, texts and schemas are those that the suite compares with.
 """
@@ -42,7 +42,10 @@ from memory_mcp.engine.workspace import Workspace
 Server = MCPServer[Workspace]
 Request = Context[Workspace]
 
-_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+_PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8"
+    "z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
 _SILENCE = base64.b64encode(
     b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0"
 ).decode()
