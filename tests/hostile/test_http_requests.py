@@ -50,7 +50,7 @@ async def test_made_up_requests_cost_nobody_anything(hosted: Hosted) -> None:
         await add(client, "Zanzibar is where orders rest.")
     session = (await hosted.ask(token=tokens["bob"])).headers["mcp-session-id"]
     seen: set[int] = set()
-    async with asyncio.timeout(600), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(depth(600, 7_200)), asyncio.TaskGroup() as group:
         for _ in range(8):
             work = send_made_up(hosted, chance, [*tokens.values(), "", "x"], session, seen)
             group.create_task(work)
