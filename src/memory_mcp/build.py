@@ -69,7 +69,10 @@ STRANGERS_FILE = "strangers.sqlite3"
 
 @frozen
 class BuiltWorkspace:
-    """The workspace and, for the doctor, the adapters behind the ports."""
+    """The workspace and, for the doctor, the adapters behind the ports.
+
+    `embedder` is the one that was made for it alone, if any.
+    """
 
     workspace: Workspace
     places: ProjectFolders
@@ -78,6 +81,7 @@ class BuiltWorkspace:
     records: tuple[LocalRecords, LocalRecords]
     indexes: tuple[SqliteIndex, SqliteIndex]
     pulled: tuple[SqlitePulledRecords, ...]
+    embedder: Embedder | None = None
 
     async def aclose(self) -> None:
         """Close what was opened."""
@@ -85,8 +89,8 @@ class BuiltWorkspace:
             await file.aclose()
         if self.workspace.strangers:
             await self.workspace.strangers.bank.index.aclose()
-        if meaning := self.workspace.project.meaning:
-            await meaning.embedder.aclose()
+        if self.embedder:
+            await self.embedder.aclose()
         if self.workspace.language:
             await self.workspace.language.aclose()
         for bank in self.workspace.banks:
@@ -95,9 +99,15 @@ class BuiltWorkspace:
 
 
 def build_workspace(
-    settings: Settings, disk: Disk | None = None, start: Path | None = None
+    settings: Settings,
+    disk: Disk | None = None,
+    start: Path | None = None,
+    shared: Embedder | None = None,
 ) -> BuiltWorkspace:
-    """Connect the ports of a workspace to their adapters. Nothing is opened yet."""
+    """Connect the ports of a workspace to their adapters. Nothing is opened yet.
+
+    A `shared` embedder takes the place of one of its own; whoever made it closes it.
+    """
     places = find_project_folders(settings, start)
     writer = _make_private(settings, disk)
     below = str(places.project_dir or "")
@@ -121,7 +131,8 @@ def build_workspace(
     heads = LocalHeads(places.state_dir, writer, owned, below=below)
     source = find_cloud_key(settings)
     mirrors = _build_mirrors(settings, source, places, owned, writer)
-    model = build_embedder(settings)
+    own_model = None if shared else build_embedder(settings)
+    model = shared or own_model
     wake = asyncio.Event()
     meanings = [SemanticIndex(model, SqliteVectors(i), wake) if model else None for i in indexes]
     changes = Changes()
@@ -158,7 +169,7 @@ def build_workspace(
         language=build_language_model(settings),
     )
     return BuiltWorkspace(
-        workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled
+        workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled, own_model
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from doors import add, read, recalled, seal
+from fake_embedder import FakeEmbedder
 from hosted import Hosted, hosting
 from http_cases import shows
 
@@ -228,3 +229,32 @@ async def test_a_home_that_was_copied_to_another_place_has_every_memory(tmp_path
     async with hosting(tmp_path / "copy") as again, again.client(token) as client:
         assert "Orders live in PostgreSQL." in await recalled(client)
         assert "phase 1 is sealed" in await read(client, "memory_head")
+
+
+async def test_all_memories_share_the_embedder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model takes more room than all the rest; it is closed once, after the last of them."""
+    made: list[FakeEmbedder] = []
+
+    class Closing(FakeEmbedder):
+        closed = 0
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    def build(_: object) -> FakeEmbedder:
+        made.append(Closing())
+        return made[-1]
+
+    monkeypatch.setattr("memory_mcp.server.hosting.build_embedder", build)
+    async with hosting(tmp_path / "home") as hosted:
+        for name in ("ada", "bob"):
+            async with hosted.client(hosted.add_token(name, "alder")) as client:
+                await add(client, f"{name} drives an automobile.")
+                await recalled(client, "which car?")
+        (embedder,) = made
+        assert isinstance(embedder, Closing)
+        assert embedder.asked.count("which car?") == 2
+        assert embedder.closed == 0
+    assert embedder.closed == 1

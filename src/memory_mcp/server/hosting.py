@@ -13,6 +13,7 @@ from typing import Final, Literal
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
+from memory_mcp.build import build_embedder
 from memory_mcp.config.places import find_held_project
 from memory_mcp.config.settings import Settings
 from memory_mcp.server.admission import find_authenticator, refuse_taken_port
@@ -75,9 +76,15 @@ def build_front(
     """Everything that answers. Without an `authenticator` the process serves its own user."""
     by_stream = transport == "sse"
     calls = Calls(_list_tool_names(settings))
+    embedder = build_embedder(settings) if authenticator else None
+
+    async def close_shared() -> None:
+        if embedder:
+            await embedder.aclose()
 
     def build(tenant: Tenant) -> Starlette:
-        server = make_server(settings_of(settings, tenant), calls, hosted=not tenant.alone)
+        own = settings_of(settings, tenant)
+        server = make_server(own, calls, hosted=not tenant.alone, embedder=embedder)
         if by_stream:
             return server.sse_app(
                 sse_path=path, message_path=MESSAGES, host=host, transport_security=_UNCHECKED
@@ -88,7 +95,7 @@ def build_front(
         )  # fmt: skip
 
     return Front(
-        Tenants(build, path, limits, by_stream=by_stream),
+        Tenants(build, path, limits, by_stream=by_stream, close_shared=close_shared),
         calls,
         Names(host, settings.http.url, settings.http.pages),
         authenticator,

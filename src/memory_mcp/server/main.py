@@ -17,6 +17,7 @@ from memory_mcp.build import build_workspace, prepare_held_project
 from memory_mcp.config.settings import Settings
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import MemoryMcpError
+from memory_mcp.ports import Embedder
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.logs import LOG_LINE
 from memory_mcp.server.observation import Calls
@@ -58,12 +59,16 @@ _LEAVE_SECONDS_MAX: Final = 1.0
 
 
 def make_server(
-    settings: Settings, calls: Calls | None = None, *, hosted: bool = False
+    settings: Settings,
+    calls: Calls | None = None,
+    *,
+    hosted: bool = False,
+    embedder: Embedder | None = None,
 ) -> MCPServer[Workspace]:
     """The server with its tools. Files are opened by the first call that needs them.
 
     A `hosted` one serves somebody who is not at this machine: no hook leaves it anything, and it
-    writes no files for clients here.
+    writes no files for clients here. Many of them share an `embedder`, which takes much memory.
 
     Raises:
         InvalidRequestError: the branch cannot be one; said here, not as a crash of the lifespan.
@@ -77,7 +82,7 @@ def make_server(
     @asynccontextmanager
     async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
         prepare_held_project(settings)
-        built = build_workspace(settings)
+        built = build_workspace(settings, shared=embedder)
         if hosted and built.workspace.strangers:
             built.workspace.strangers.asked = True  # only the user at this machine may trust
         leaving = asyncio.Event()

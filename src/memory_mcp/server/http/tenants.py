@@ -10,7 +10,7 @@ its clients begin a new session.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -88,7 +88,10 @@ class _Open:
 
 
 class Tenants:
-    """The tenants that are open. `build` makes the SDK's application of one."""
+    """The tenants that are open. `build` makes the SDK's application of one.
+
+    `close_shared` closes what they share, once all are closed.
+    """
 
     def __init__(
         self,
@@ -97,11 +100,13 @@ class Tenants:
         limits: TenantLimits,
         *,
         by_stream: bool,
+        close_shared: Callable[[], Awaitable[None]],
     ) -> None:
         self._build = build
         self._path = path
         self._by_stream = by_stream
         self._limits = limits
+        self._close_shared = close_shared
         self._open: dict[Tenant, _Open] = {}
 
     @property
@@ -204,8 +209,9 @@ class Tenants:
                     self._close(tenant)
 
     async def close_all(self) -> None:
-        """Close every tenant, and wait until it is closed."""
+        """Close every tenant and what they share, and wait until it is closed."""
         tasks = [task for tenant in [*self._open] if (task := self._close(tenant))]
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+        await self._close_shared()
