@@ -95,6 +95,8 @@ GROUPS: Final = {
         Entry("cloud", "cloud", "a copy in the cloud",
               "the provider of memories: status, login, logout, sync", _PROJECT),
         Entry("serve", "serve", "serve MCP clients", "serve MCP clients"),
+        Entry("token", "tokens", "let others in by HTTP",
+              "the tokens that let clients in over HTTP: add, list, revoke", _NOWHERE),
     ),
 }  # fmt: skip
 """What `--help` lists, by what one wants."""

@@ -56,6 +56,17 @@ class ProjectTrust(Protocol):
     def revoke(self) -> bool: ...
 
 
+class Reviews(Protocol):
+    """What the user said of records that other members of a project wrote.
+
+    `note` is durable when it returns, and idempotent. A word for one record says nothing of
+    another. What the file system refuses raises `StoreUnavailableError`.
+    """
+
+    def note(self, record: Record, word: str) -> None: ...
+    def knows(self, record: Record, word: str) -> bool: ...
+
+
 class CloudTrust(Protocol):
     """Whether the user trusts the cloud at `address`.
 

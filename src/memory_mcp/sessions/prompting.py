@@ -18,6 +18,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, RankedCandidate, View
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
+from memory_mcp.engine.members import present_records
 from memory_mcp.engine.records import load_hits, load_newest
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
@@ -153,7 +154,7 @@ async def _find_likely(
     likely = [place for place in fits if place.id not in shown and place.id not in read]
     many = 2 * limits.PROMPT_HITS_MAX
     hits, _ = await load_by_truth(matches, likely, text, view, filters=Filters(), limit=many)
-    holding = [hit.excerpt for hit in hits if hit.outdated_by is None]
+    holding = present_records(workspace, (h.excerpt for h in hits if h.outdated_by is None))
     unseen = [record for record in holding if record.id not in shown and record.id not in read]
     own = workspace.named(session) or workspace.origin().session
     records = [record for record in unseen if not own or record.origin.session != own]
