@@ -464,8 +464,8 @@ def refuse_writes(workspace: Workspace) -> Skipped | None:
         )
     if workspace.policy.meta and workspace.policy.enabled:
         return Skipped(
-            "Nothing was stored: this is a meta session (MEMORY_MODE=meta, or a token that may only "
-            "read), which reads the project's memory without writing to it. "
+            "Nothing was stored: this is a meta session (MEMORY_MODE=meta, or a token that may "
+            "only read), which reads the project's memory without writing to it. "
             + address(
                 "Go on; this is no error.", "`memory-mcp config MEMORY_MODE` shows who set it."
             )
