@@ -48,9 +48,9 @@ class Tally:
     """What the clients did."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    acknowledged: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list[str])
     failed: int = 0
-    resident: list[int] = field(default_factory=list)
+    resident: list[int] = field(default_factory=list[int])
     kills: int = 0
 
 
@@ -136,8 +136,8 @@ async def call(client: Client, chance: random.Random, texts: Corpus, tally: Tall
     tally.seconds[name].append(time.monotonic() - began)
     if result.is_error:
         tally.failed += 1
-    elif memory := (result.structured_content or {}).get("memoryId"):
-        tally.acknowledged.append(memory)
+    elif result.structured_content and "memoryId" in result.structured_content:
+        tally.acknowledged.append(result.structured_content["memoryId"])
 
 
 async def watch(server: Server, until: float, kill_every: float, tally: Tally) -> None:

@@ -253,7 +253,8 @@ async def test_input_required_result_elicitation(ctx: Request) -> str | InputReq
     """One question."""
     if (answers := _given(ctx, "user_name")) is None:
         return _need(user_name=_question("What is your name?", "name"))
-    return f"Hello, {(answers[0].content or {}).get('name')}!"
+    said: dict[str, Any] = answers[0].content or {}
+    return f"Hello, {said.get('name')}!"
 
 
 async def test_input_required_result_sampling(ctx: Request) -> str | InputRequiredResult:
@@ -319,7 +320,7 @@ async def test_input_required_result_capabilities(ctx: Request) -> str | InputRe
 async def test_missing_capability(ctx: Request) -> str:
     """What only a client that samples may call."""
     if ctx.client_capabilities is None or ctx.client_capabilities.sampling is None:
-        needed = {"requiredCapabilities": {"sampling": {}}}
+        needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
         data = MissingRequiredClientCapabilityErrorData.model_validate(needed)
         raise MCPError(-32021, "Sampling is needed", data.model_dump(by_alias=True, mode="json"))
     return "done"
