@@ -15,6 +15,7 @@ from memory_mcp.config.places import ProjectFolders, find_project_folders, find_
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.workspace import (
@@ -39,13 +40,13 @@ from memory_mcp.models.local import (
     read_manifest,
 )
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue, ResourceFiles
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalImportJournal
 from memory_mcp.storage.files.inbox import LocalInbox
 from memory_mcp.storage.files.nudges import NUDGES_FOLDER, LocalNudges
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
+from memory_mcp.storage.files.reviews import LocalReviews
 from memory_mcp.storage.files.suggestions import LocalSuggestions
 from memory_mcp.storage.files.trust import (
     Ledger,
@@ -68,7 +69,10 @@ STRANGERS_FILE = "strangers.sqlite3"
 
 @frozen
 class BuiltWorkspace:
-    """The workspace and, for the doctor, the adapters behind the ports."""
+    """The workspace and, for the doctor, the adapters behind the ports.
+
+    `embedder` is the one that was made for it alone, if any.
+    """
 
     workspace: Workspace
     places: ProjectFolders
@@ -77,6 +81,7 @@ class BuiltWorkspace:
     records: tuple[LocalRecords, LocalRecords]
     indexes: tuple[SqliteIndex, SqliteIndex]
     pulled: tuple[SqlitePulledRecords, ...]
+    embedder: Embedder | None = None
 
     async def aclose(self) -> None:
         """Close what was opened."""
@@ -84,8 +89,8 @@ class BuiltWorkspace:
             await file.aclose()
         if self.workspace.strangers:
             await self.workspace.strangers.bank.index.aclose()
-        if meaning := self.workspace.project.meaning:
-            await meaning.embedder.aclose()
+        if self.embedder:
+            await self.embedder.aclose()
         if self.workspace.language:
             await self.workspace.language.aclose()
         for bank in self.workspace.banks:
@@ -94,9 +99,15 @@ class BuiltWorkspace:
 
 
 def build_workspace(
-    settings: Settings, disk: Disk | None = None, start: Path | None = None
+    settings: Settings,
+    disk: Disk | None = None,
+    start: Path | None = None,
+    shared: Embedder | None = None,
 ) -> BuiltWorkspace:
-    """Connect the ports of a workspace to their adapters. Nothing is opened yet."""
+    """Connect the ports of a workspace to their adapters. Nothing is opened yet.
+
+    A `shared` embedder takes the place of one of its own; whoever made it closes it.
+    """
     places = find_project_folders(settings, start)
     writer = _make_private(settings, disk)
     below = str(places.project_dir or "")
@@ -120,7 +131,8 @@ def build_workspace(
     heads = LocalHeads(places.state_dir, writer, owned, below=below)
     source = find_cloud_key(settings)
     mirrors = _build_mirrors(settings, source, places, owned, writer)
-    model = build_embedder(settings)
+    own_model = None if shared else build_embedder(settings)
+    model = shared or own_model
     wake = asyncio.Event()
     meanings = [SemanticIndex(model, SqliteVectors(i), wake) if model else None for i in indexes]
     changes = Changes()
@@ -153,11 +165,22 @@ def build_workspace(
         caller=Caller(places.scope, check_branch(settings.branch)),
         policy=_build_policy(settings, places, source),
         conversations=Conversations(check_branch(settings.branch)),
+        reviews=LocalReviews(places.user_state_dir / "reviews" / places.machine_dir.name, writer),
         language=build_language_model(settings),
     )
     return BuiltWorkspace(
-        workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled
+        workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled, own_model
     )
+
+
+def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
+    """Make the folder of a project that a server holds for others: no checkout brings it.
+
+    Raises:
+        StoreUnavailableError: the file system refused.
+    """
+    if settings.project_name and settings.project_dir:
+        _make_private(settings, disk).prepare(settings.project_dir)
 
 
 def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource) -> Policy:
@@ -239,8 +262,8 @@ def _build_mirrors(
 
 
 def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> ProjectOwnership | None:
-    """What tells this machine's files from a stranger's; without a project all are its own."""
-    if places.project_dir is None:
+    """What tells this machine's files from a stranger's; without a checkout all are its own."""
+    if places.project_dir is None or settings.project_name:
         return None
     projects = TrustedProjects(find_home_folder(settings), disk)
     ledger = Ledger(places.machine_dir, disk)
@@ -258,7 +281,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
 
 def _build_index(path: Path, disk: Disk) -> SqliteIndex:
     setting = disk.setting_of(path)
-    return SqliteIndex(path, extract_fields, lambda: disk.prepare(path.parent), setting=setting)
+    return SqliteIndex(path, make_fields, lambda: disk.prepare(path.parent), setting=setting)
 
 
 def _build_strangers(

@@ -82,6 +82,11 @@ def leave_at_once(_signal: int, _frame: object) -> None:
     end_now(INTERRUPTED, describe_interruption())
 
 
+def leave_in_order(_signal: int, _frame: object) -> None:
+    """End on SIGTERM once everything is closed, or before anything is open: a handler."""
+    end_now(0)
+
+
 @contextmanager
 def import_whole() -> Generator[None]:
     """Let Ctrl-C end the process at once within.

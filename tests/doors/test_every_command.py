@@ -44,6 +44,7 @@ _RIGHT: dict[str, tuple[str, ...]] = {
     "models": ("models", "list"),
     "cloud": ("cloud", "status"),
     "serve": ("serve",),
+    "token": ("token", "list"),
 }
 """A call of each command that works; `{id}` is a memory, `{checkpoint}` one that was sealed."""
 _SERVES: frozenset[str] = frozenset({"serve"})

@@ -11,18 +11,26 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from doors import Era, User, add, call, process, read, recalled, records, seal
 from dropping import Drop
 from forked import Started, start
+from http_cases import shows
 from mcp import Client
 from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
 
 from memory_mcp.cli.main import main
-from memory_mcp.server.http import Gate, refuse_foreign_request
+from memory_mcp.disk import Disk
+from memory_mcp.server.http.asgi import Reply
+from memory_mcp.server.http.gate import Gate, Names, refuse_foreign_request
+from memory_mcp.server.http.sessions import Sessions
+from memory_mcp.server.tokens import Identity, Project, TokenFile
 from memory_mcp.server.tools import load_default_tools
 
 pytestmark = pytest.mark.anyio
@@ -34,10 +42,13 @@ _STARTED = re.compile(r"running on http://127\.0\.0\.1:(\d+)")
 
 
 @contextmanager
-def serving(project: Path, transport: str, entry: str = "") -> Generator[tuple[int, list[str]]]:
+def serving(
+    project: Path, transport: str, entry: str = "", how: signal.Signals = signal.SIGTERM
+) -> Generator[tuple[int, list[str]]]:
     """The real server on a free port of its own choice; yields the port.
 
-    What it says is in the list once it has ended. `entry` is a program of our own instead.
+    What it says is in the list once it has ended. `entry` is a program of our own instead, and
+    `how` the signal that ends it.
     """
     server = process(project, "serve", "--transport", transport, "--port", "0",
                      MEMORY_APPROVAL="ask", MEMORY_LOG_LEVEL="INFO")  # fmt: skip
@@ -60,7 +71,7 @@ def serving(project: Path, transport: str, entry: str = "") -> Generator[tuple[i
         try:
             yield int(found.group(1)), said
         finally:
-            running.send_signal(signal.SIGTERM)
+            running.send_signal(how)
             said += stderr.read().splitlines()
             running.wait()
 
@@ -225,17 +236,18 @@ def _status(port: int, method: str, path: str, headers: dict[str, str]) -> int:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.com", ""])  # noqa: S104  # refused
 @pytest.mark.parametrize("transport", ["sse", "streamable-http"])
-def test_any_other_address_is_refused_with_the_reason(
+def test_any_other_address_is_refused_without_tokens_with_the_reason(
     capsys: pytest.CaptureFixture[str], transport: str, host: str
 ) -> None:
-    """Whoever reaches the port reads and writes the memory: there is no login yet."""
+    """Whoever reaches the port would read and write the memory."""
     status = main(["serve", "--transport", transport, "--host", host])
 
     out, said = capsys.readouterr()
     assert status == 1
     assert out == ""
-    assert f"host {host!r} is refused: whoever reaches the port" in said
-    assert "Choose 127.0.0.1, ::1 or localhost" in said
+    assert f"host {host!r} is refused: it would be open to whoever reaches the port" in said
+    assert "Run `memory-mcp token add NAME`, or set MEMORY_HTTP_ISSUER" in said
+    assert "--host 127.0.0.1" in said
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
@@ -245,7 +257,7 @@ def test_every_name_of_this_machine_is_served(host: str) -> None:
     for name in ("localhost", "LocalHost", "127.0.0.1", "[::1]", own):
         for authority in (name, f"{name}:1", f"{name}:65535"):
             asked = [(b"host", authority.encode()), (b"Origin", b"HTTP://" + authority.encode())]
-            assert refuse_foreign_request(asked, host) is None, authority
+            assert refuse_foreign_request(asked, Names(host)) is None, authority
 
 
 STRANGE = (
@@ -263,29 +275,32 @@ STRANGE = (
 def test_what_only_looks_like_a_name_of_this_machine_is_refused(name: str) -> None:
     """A page of the web chooses its own name, and may be resolved to this machine."""
     host = (b"host", b"localhost:8000")
-    assert refuse_foreign_request([(b"host", name.encode())], "127.0.0.1") == (
+    assert refuse_foreign_request([(b"host", name.encode())], Names("127.0.0.1")) == (
         421,
         "Invalid Host header",
     )
     for page in (f"http://{name}", name):
-        refused = refuse_foreign_request([host, (b"origin", page.encode())], "127.0.0.1")
+        refused = refuse_foreign_request([host, (b"origin", page.encode())], Names("127.0.0.1"))
         assert refused == (403, "Invalid Origin header")
 
 
 def test_a_header_that_is_there_twice_or_not_at_all_is_refused() -> None:
     """Of two, each reader would believe another one."""
     host, page = (b"host", b"localhost"), (b"origin", b"http://localhost")
-    assert refuse_foreign_request([host, page], "::1") is None
-    assert refuse_foreign_request([], "::1") == (421, "Invalid Host header")
-    assert refuse_foreign_request([host, host], "::1") == (421, "Invalid Host header")
-    assert refuse_foreign_request([host, page, page], "::1") == (403, "Invalid Origin header")
+    assert refuse_foreign_request([host, page], Names("::1")) is None
+    assert refuse_foreign_request([], Names("::1")) == (421, "Invalid Host header")
+    assert refuse_foreign_request([host, host], Names("::1")) == (421, "Invalid Host header")
+    assert refuse_foreign_request([host, page, page], Names("::1")) == (
+        403,
+        "Invalid Origin header",
+    )
     for other in (
         b"https://localhost",
         b"ftp://localhost",
         b"http://localhost/",
         b"http:localhost",
     ):
-        assert refuse_foreign_request([host, (b"origin", other)], "::1") == (
+        assert refuse_foreign_request([host, (b"origin", other)], Names("::1")) == (
             403,
             "Invalid Origin header",
         )
@@ -359,6 +374,25 @@ class Inner:
         await send({"type": "http.response.body", "body": b"{}", "more_body": False})
 
 
+class Behind:
+    """What stands behind the gate, where everybody may enter."""
+
+    def __init__(self, inner: Inner, sessions_max: int = 3) -> None:
+        self._sessions = Sessions(inner, "/mcp", sessions_max=sessions_max)
+
+    async def admit(self, scope: Any) -> Reply | None:
+        del scope
+        return None
+
+    async def answer(self, scope: Any, receive: Any, send: Any, body: bytes) -> None:
+        await self._sessions.answer(scope, receive, send, body)
+
+
+def make_gate(inner: Inner, **limits: Any) -> Gate:
+    """The gate of a server on this machine."""
+    return Gate(Behind(inner), Names("127.0.0.1"), **limits)
+
+
 async def asked(
     gate: Gate, method: str = "POST", session: str = "", body: bytes | None = None
 ) -> list[Message]:
@@ -384,7 +418,7 @@ async def asked(
 async def test_where_there_are_too_many_sessions_the_oldest_idle_one_is_closed() -> None:
     """The one that was used last stays, and one that listens goes after those that do not."""
     inner = Inner()
-    gate = Gate(inner, "127.0.0.1", sessions_max=3)
+    gate = make_gate(inner)
     for _ in range(3):
         await asked(gate)
     listening = asyncio.create_task(asked(gate, "GET", "s1"))
@@ -405,10 +439,11 @@ async def test_where_there_are_too_many_sessions_the_oldest_idle_one_is_closed()
     listening.cancel()
 
 
+@shows("slow-body")
 async def test_a_body_that_does_not_come_is_given_up() -> None:
     """The inner application never hears of it."""
     inner = Inner()
-    gate = Gate(inner, "127.0.0.1", body_seconds=0)
+    gate = make_gate(inner, body_seconds=0)
     answers: list[Message] = []
 
     async def receive() -> Message:
@@ -426,10 +461,11 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
     assert inner.asked == []
 
 
+@shows("body-size")
 async def test_a_body_that_is_too_long_is_refused() -> None:
     """While it comes: nobody has to say how long it is."""
     inner = Inner()
-    answers = await asked(Gate(inner, "127.0.0.1"), body=b"x" * (4 * 1024 * 1024 + 1))
+    answers = await asked(make_gate(inner), body=b"x" * (4 * 1024 * 1024 + 1))
 
     assert answers[0]["status"] == 413
     assert inner.asked == []
@@ -453,7 +489,7 @@ async def test_a_crowd_of_sessions_is_one_line_of_the_log(
 ) -> None:
     """However many have to go for it."""
     inner = Inner()
-    gate = Gate(inner, "127.0.0.1", sessions_max=3)
+    gate = make_gate(inner)
     for _ in range(60):
         await asked(gate)
 
@@ -490,6 +526,7 @@ HALF_A_HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 HALF_A_BODY = HALF_A_HEAD + b"Content-Length: 9\r\n\r\n{"
 
 
+@shows("slow-body", "slow-headers")
 @pytest.mark.nightly
 def test_a_request_that_does_not_come_is_given_up_by_the_real_server(project: Path) -> None:
     """The connection is closed, and everybody else is served meanwhile."""
@@ -529,6 +566,39 @@ sys.exit(main())
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM to send there")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_sigterm_ends_it_in_order_though_clients_are_connected(
+    project: Path, transport: str
+) -> None:
+    """With 0: who looks after it asked for that. The port is free afterwards."""
+    server = process(project, "serve", "--transport", transport, "--port", "0", "--path", "/m",
+                     MEMORY_LOG_LEVEL="INFO")  # fmt: skip
+    running = subprocess.Popen(
+        [server.command, *server.args],
+        env=server.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with running:
+        assert running.stderr is not None
+        port = next(int(found[1]) for line in running.stderr if (found := _STARTED.search(line)))
+        assert _status(port, "POST", "/mcp", {}) == 404
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/m", headers={"Accept": "text/event-stream"})
+        status = connection.getresponse().status
+        running.send_signal(signal.SIGTERM)
+        said = running.stderr.read()
+        running.wait(60)
+        connection.close()
+        socket.create_server(("127.0.0.1", port)).close()
+
+    assert status == (200 if transport == "sse" else 400)
+    assert running.returncode == 0
+    assert "Traceback" not in said
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send there")
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_ctrl_c_ends_it_once_though_clients_are_connected(project: Path, transport: str) -> None:
@@ -559,6 +629,25 @@ def test_ctrl_c_ends_it_once_though_clients_are_connected(project: Path, transpo
     assert running.returncode == 130
     assert "Traceback" not in said
     assert said.endswith("memory-mcp: Interrupted. What was reported as stored is stored.\n")
+
+
+@shows("sigkill")
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL there")
+async def test_what_was_acknowledged_is_there_after_sigkill(project: Path) -> None:
+    """Whoever read that it is stored may rely on it."""
+    home = Path(os.environ["MEMORY_HOME"])
+    identity = Identity(user="ada", projects=(Project(name="alder"),))
+    _, token = TokenFile(home, Disk()).add("ada", identity, datetime.now(UTC))
+    headers = {"authorization": f"Bearer {token}"}
+    kept: list[str] = []
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        with serving(project, "streamable-http", how=how) as (port, _):
+            async with httpx2.AsyncClient(headers=headers, timeout=60) as web:
+                url = f"http://127.0.0.1:{port}/mcp"
+                async with Client(streamable_http_client(url, http_client=web)) as client:
+                    kept.append(f"What was stored before {how.name} is there.")
+                    await add(client, kept[-1])
+                    assert sorted(await recalled(client)) == sorted(kept)
 
 
 def test_a_server_says_where_it_serves(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import getpass
 import re
 import traceback
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 from memory_mcp.config.settings import (
     SETTINGS,
     EmbedderSettings,
+    HttpSettings,
     LanguageSettings,
     Settings,
     add_toolsets,
@@ -73,6 +75,14 @@ _EVERY = {
     "EPISODIC_MERGE_WINDOW_HOURS": "1.5",
     "EPISODIC_NOVELTY_MIN": "1",
     "MEMORY_NUDGE_QUEUE": "https://SQS.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
+    "MEMORY_HTTP_URL": "https://Memory.example.com/mcp",
+    "MEMORY_HTTP_ISSUER": "https://login.example.com/",
+    "MEMORY_HTTP_AUDIENCE": "memory",
+    "MEMORY_HTTP_PROXIES": "127.0.0.1, 10.0.0.0/8",
+    "MEMORY_HTTP_PAGES": "https://page.example.com",
+    "MEMORY_HTTP_RATE": "60",
+    "MEMORY_HTTP_DRAIN_SECONDS": "2.5",
+    "MEMORY_LOG_FORMAT": "json",
 }
 
 
@@ -108,6 +118,16 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         api_key=SecretStr("sm_zebra"),
         weights=RerankWeights(recency=2, pinned=0),
         opening=ContextSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
+        http=HttpSettings(
+            url="https://memory.example.com/mcp",
+            issuer="https://login.example.com/",
+            audience="memory",
+            proxies=(ip_network("127.0.0.1"), ip_network("10.0.0.0/8")),
+            pages=("https://page.example.com",),
+            per_minute=60,
+            drain_seconds=2.5,
+            log_format="json",
+        ),
         base_url="https://memory.example:8443",
         container_tag="repo_Shop:1-a",
         remote_timeout=0.5,
@@ -188,7 +208,7 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
     [
         ("MEMORY_ENABLED", "maybe", "true or false"),
         ("MEMORY_MODE", "readonly", "one of normal, meta"),
-        ("MEMORY_APPROVAL", "never", "one of ask, auto"),
+        ("MEMORY_APPROVAL", "never", "one of ask, auto, review"),
         ("MEMORY_PHASE", "two", "a whole number from 0 to 9999"),
         ("MEMORY_PHASE", "implementation", "a whole number from 0 to 9999"),
         ("MEMORY_PHASE", "phase", "a whole number from 0 to 9999"),
@@ -446,6 +466,11 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_LLM_MODEL": ("a", "b"),
         "MEMORY_NUDGE_QUEUE": ("https://a.example/q", "https://b.example/1/q"),
         "MEMORY_LLM_API_KEY": ("a", "b"),
+        "MEMORY_HTTP_URL": ("https://a.example/mcp", "https://b.example/mcp"),
+        "MEMORY_HTTP_ISSUER": ("https://a.example", "https://a.example/"),
+        "MEMORY_HTTP_PROXIES": ("127.0.0.1", "10.0.0.0/8"),
+        "MEMORY_HTTP_PAGES": ("https://a.example", "https://b.example"),
+        "MEMORY_LOG_FORMAT": ("json", "text"),
     }.get(name, ("4", "5"))
     given: dict[str, str] = {}
     if name.startswith("MEMORY_EMBEDDER_"):

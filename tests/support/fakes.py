@@ -12,6 +12,7 @@ from uuid import UUID
 
 from inbox_in_memory import MemoryInbox
 from nudges_in_memory import MemoryNudges
+from reviews_in_memory import ReviewsInMemory
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
 from suggestions_in_memory import MemorySuggestions
 from views_in_memory import MemoryViews
@@ -121,6 +122,7 @@ def fake_workspace(
         for store in stores
     ]
     return Workspace(
+        reviews=ReviewsInMemory(),
         project=banks[0],
         user=banks[1],
         heads=MemoryHeads(),

@@ -15,6 +15,7 @@ from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.members import present_records
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import gather_all, load_each, require_records_folder
 from memory_mcp.engine.workspace import Workspace
@@ -167,9 +168,10 @@ async def collect_records(
                 found[name] = [*pinned, *late]
             case _:
                 pass
-    return SectionRecords(
-        drop_outdated(found), frozenset[RecordId]().union(*(r.unreadable for r in reads))
-    )
+    presented: dict[str, Sequence[Record]] = {
+        name: present_records(workspace, records) for name, records in drop_outdated(found).items()
+    }
+    return SectionRecords(presented, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
 
 
 async def note_missing_records(

@@ -22,6 +22,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import build_move_record, load_head, make_view, make_writing, move_head
+from memory_mcp.engine.members import count_authors
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.recovery import find_records_of_segments
 from memory_mcp.engine.redaction import redact_with_note
@@ -197,15 +198,18 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
     named = await load_records(workspace.project, newest)
     forgets = find_forgotten_segments(timeline, branch, plan)
     erases = await find_records_of_segments(workspace.project, forgets)
+    counted = await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)
     preview = MovePreview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
         target=plan.checkpoint if isinstance(plan, BacktrackPlan) else None,
+        join=plan.join if isinstance(plan, BacktrackPlan) else None,
         hides=await index.count(now, hidden) + len(suppressed),
         titles=tuple(_title(record) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=len(erases),
         leaves=bool(plan.hides.intersection(holding)),
+        others=await count_authors(workspace, counted),
         token=_token(head, branch, plan, erases | await index.ids_of_segments(plan.hides)),
     )
     erased_before = frozenset(await index.erased_by(erases))

@@ -14,6 +14,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.engine.cloud import count_outboxes, describe_unpulled
 from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.members import find_last_move, find_waiting
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
@@ -71,6 +72,8 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
         parents=find_parents(timeline),
+        moved=await find_last_move(workspace),
+        reviews=(await find_waiting(workspace, view))[:_SHOWN_MAX],
     )
 
 

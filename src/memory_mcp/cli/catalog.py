@@ -51,7 +51,8 @@ GROUPS: Final = {
         Entry("backtrack", "branches", "go back, or restore",
               "go back to a checkpoint, or restore what was left"),
         Entry("undo", "branches", "undo the last move",
-              "undo the last move: what a backtrack or a restore left is back"),
+              "undo the last move: what a backtrack or a restore left is back, and a join is "
+              "taken back"),
         Entry("fork", "branches", "begin a branch", "begin a branch, here or at a checkpoint"),
     ),
     "session": (
@@ -94,6 +95,8 @@ GROUPS: Final = {
         Entry("cloud", "cloud", "a copy in the cloud",
               "the provider of memories: status, login, logout, sync", _PROJECT),
         Entry("serve", "serve", "serve MCP clients", "serve MCP clients"),
+        Entry("token", "tokens", "let others in by HTTP",
+              "the tokens that let clients in over HTTP: add, list, revoke", _NOWHERE),
     ),
 }  # fmt: skip
 """What `--help` lists, by what one wants."""

@@ -32,7 +32,7 @@ def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     gc.freeze()
     gc.enable()
     with use_words_of("call"):
-        server.serve(settings, args.transport, args.host, args.port)
+        server.serve(settings, args.transport, args.host, args.port, args.path)
     return Output({"success": True}, silent=True)
 
 
@@ -47,9 +47,10 @@ def _add_serve_options(parser: ArgumentParser) -> None:
         "--host",
         metavar="ADDRESS",
         default="127.0.0.1",
-        help="this machine only (default 127.0.0.1)",
+        help="default 127.0.0.1, this machine only; any other needs tokens (see `token`)",
     )
     parser.add_argument("--port", metavar="N", type=_parse_port, default=8000, help="default 8000")
+    parser.add_argument("--path", metavar="PATH", default="", help="default /mcp, or /sse for sse")
     parser.add_argument(
         "--toolsets",
         type=some_of(TOOLSETS),

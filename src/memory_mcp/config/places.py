@@ -85,7 +85,10 @@ def find_project_folders(settings: Settings, start: Path | None = None) -> Proje
     if project_dir or settings.memory_dir:
         moved.append((memory_dir, "MEMORY_DIR"))
     return ProjectFolders(
-        scope=Scope(user=settings.user, project=remote or _name_project(project_dir)),
+        scope=Scope(
+            user=settings.user,
+            project=settings.project_name or remote or _name_project(project_dir),
+        ),
         project_dir=project_dir,
         work_tree=work_tree,
         remote=remote,
@@ -124,6 +127,11 @@ def _name_project(project_dir: Path | None) -> str:
 def find_user_folder(settings: Settings, user: str) -> Path:
     """The folder of a user's memories."""
     return find_home_folder(settings) / f"user-{_make_slug(user)}"
+
+
+def find_held_project(settings: Settings, owner: str, name: str) -> Path:
+    """The folder of a project that a server holds for a team or a user, without a checkout."""
+    return find_home_folder(settings) / "held" / _make_slug(owner) / name
 
 
 def _make_slug(name: str) -> str:

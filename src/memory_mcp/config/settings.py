@@ -18,7 +18,7 @@ from platformdirs import user_data_path
 from pydantic import SecretStr
 
 from memory_mcp.config import values as v
-from memory_mcp.config.values import GivenSetting, Parser
+from memory_mcp.config.values import GivenSetting, Network, Parser
 from memory_mcp.config_files import name_key, name_setting
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
@@ -28,6 +28,10 @@ from memory_mcp.domain.limits import (
     CONTEXT_TOKENS_MAX,
     CONTEXT_TOKENS_MIN,
     EVENTS_MAX,
+    HTTP_DRAIN_SECONDS_DEFAULT,
+    HTTP_DRAIN_SECONDS_MAX,
+    HTTP_RATE_PER_MINUTE_DEFAULT,
+    HTTP_RATE_PER_MINUTE_MAX,
     IMPORTANCE_MAX,
     IMPORTANCE_MIN,
     RECALL_WINDOW_DEFAULT,
@@ -91,6 +95,25 @@ class LanguageSettings:
 
 
 @frozen
+class HttpSettings:
+    """How the server is reached over HTTP, and who may enter.
+
+    - `url`: its address for clients, where that is not the one that it is bound to.
+    - `issuer`: whose tokens let in beside the server's own; `audience`: whom they must name.
+    - `proxies`: what these say of a client's address counts; `pages`: what else may call.
+    """
+
+    url: str = ""
+    issuer: str = ""
+    audience: str = ""
+    proxies: tuple[Network, ...] = ()
+    pages: tuple[str, ...] = ()
+    per_minute: int = HTTP_RATE_PER_MINUTE_DEFAULT
+    drain_seconds: float = HTTP_DRAIN_SECONDS_DEFAULT
+    log_format: Literal["text", "json"] = "text"
+
+
+@frozen
 class RefusedSetting:
     """A setting whose value is not in force.
 
@@ -110,6 +133,7 @@ class Settings:
     - `off`: why memory is off, if that was not asked for.
     - `lost`: a wrong setting leaves open where the memory is, so it is only read.
     - `project_missing`: the project was named and is not there; no other takes its place.
+    - `project_name`: what it is called, if neither its remote nor its folder says so.
     - `untrusted`: keys of a settings file that came with a project which the user does not trust.
     - `cloud_off`: the wrong setting because of which nothing is sent to the cloud.
     - `refused`: the settings whose value is wrong, and those that fall with it.
@@ -121,10 +145,11 @@ class Settings:
     meta: bool = False
     lost: bool = False
     phase: int | None = None
-    approval: Literal["ask", "auto"] = "ask"
+    approval: Literal["ask", "auto", "review"] = "ask"
     branch: str = "main"
     project_dir: Path | None = None
     project_missing: bool = False
+    project_name: str = ""
     state_dir: Path | None = None
     memory_dir: Path | None = None
     home: Path | None = None
@@ -149,6 +174,7 @@ class Settings:
     nudge_queue: str = ""
     capture: CaptureMode = "suggest"
     opening: ContextSettings = ContextSettings()
+    http: HttpSettings = HttpSettings()
     untrusted: tuple[str, ...] = ()
     refused: tuple[RefusedSetting, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -188,6 +214,7 @@ _LOST: Final = SettingFallback(READ_ONLY, {"meta": True, "lost": True})
 _NO_PROJECT: Final = SettingFallback(
     READ_ONLY, {"meta": True, "lost": True, "project_missing": True, "project_dir": None}
 )
+_NOT_SERVED: Final = SettingFallback("Until then nothing is served over HTTP.")
 _LOCAL: Final = SettingFallback(
     "Until then nothing is sent to the cloud: the memory works on this machine alone.",
     cloud_off=True,
@@ -233,7 +260,7 @@ _TABLE: Final = (
     Setting("MEMORY_MODE", "meta", _parse_meta, _META),
     Setting("MEMORY_PHASE", "phase", v.parse_phase),
     Setting("ATOMIC_PHASE", "phase", v.parse_phase),
-    Setting("MEMORY_APPROVAL", "approval", v.parse_choice("ask", "auto"), _ASK),
+    Setting("MEMORY_APPROVAL", "approval", v.parse_choice("ask", "auto", "review"), _ASK),
     Setting("MEMORY_BRANCH", "branch", v.parse_branch, _LOST),
     Setting("MEMORY_PROJECT_DIR", "project_dir", v.parse_existing_folder, _NO_PROJECT),
     Setting("CLAUDE_PROJECT_DIR", "project_dir", v.parse_folder, _NO_PROJECT),
@@ -293,6 +320,16 @@ _TABLE: Final = (
             v.parse_number(0, _HOURS_MAX)),
     Setting("EPISODIC_NOVELTY_MIN", "episode_settings.novelty_min", v.parse_number(0, 1)),
     Setting("MEMORY_NUDGE_QUEUE", "nudge_queue", v.parse_queue),
+    Setting("MEMORY_HTTP_URL", "http.url", v.parse_public_url, _NOT_SERVED),
+    Setting("MEMORY_HTTP_ISSUER", "http.issuer", v.parse_issuer, _NOT_SERVED),
+    Setting("MEMORY_HTTP_AUDIENCE", "http.audience", v.parse_text, _NOT_SERVED),
+    Setting("MEMORY_HTTP_PROXIES", "http.proxies", v.parse_networks, _NOT_SERVED),
+    Setting("MEMORY_HTTP_PAGES", "http.pages", v.parse_pages, _NOT_SERVED),
+    Setting("MEMORY_HTTP_RATE", "http.per_minute", v.parse_integer(1, HTTP_RATE_PER_MINUTE_MAX),
+            _NOT_SERVED),
+    Setting("MEMORY_HTTP_DRAIN_SECONDS", "http.drain_seconds",
+            v.parse_seconds(HTTP_DRAIN_SECONDS_MAX), _NOT_SERVED),
+    Setting("MEMORY_LOG_FORMAT", "http.log_format", v.parse_choice("text", "json")),
 )  # fmt: skip
 
 SETTINGS: Final[Mapping[str, Setting]] = {row.name: row for row in _TABLE}

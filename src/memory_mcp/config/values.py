@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import fields, replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ from memory_mcp.frozen import frozen
 from memory_mcp.locations import explain_unusable_folder
 from memory_mcp.storage.supermemory.keys import KEY, KEY_CHARS_MAX
 from memory_mcp.text.drafts import check_branch
+
+Network = IPv4Network | IPv6Network
 
 _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
 """As people write it, and as `backtrack` takes it."""
@@ -211,6 +214,36 @@ def parse_origin(variable: GivenSetting) -> str:
     if urlsplit(url).path:
         raise variable.error(what, shown=False)
     return url
+
+
+def parse_public_url(variable: GivenSetting) -> str:
+    """The address under which clients reach this server, with its path."""
+    what = "https://host/path, as clients call it, with or without a port"
+    url = _parse_address(variable, what)
+    if not urlsplit(url).path:
+        raise variable.error(f"{what}; the path is missing", shown=False)
+    return url
+
+
+def parse_issuer(variable: GivenSetting) -> str:
+    """The issuer of tokens, exactly as they name it: a slash at its end counts."""
+    url = _parse_address(variable, "https://host, with or without a port and a path")
+    return url + "/" * variable.value.endswith("/")
+
+
+def parse_pages(variable: GivenSetting) -> tuple[str, ...]:
+    """Origins of pages, with commas between them."""
+    origins = (parse_origin(GivenSetting(variable.name, each)) for each in parse_names(variable))
+    return tuple(origins)
+
+
+def parse_networks(variable: GivenSetting) -> tuple[Network, ...]:
+    """Addresses and networks of machines, with commas between them."""
+    try:
+        return tuple(ip_network(each) for each in parse_names(variable))
+    except ValueError as error:
+        what = "addresses or networks, like 127.0.0.1,10.0.0.0/8"
+        raise variable.error(what) from error
 
 
 def parse_queue(variable: GivenSetting) -> str:

@@ -40,6 +40,7 @@ TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older
 # Layers
 
 CORE_KEYS_MAX: Final = 200  # the core of a node is always in view
+PREFERENCES_SHOWN: Final = 50  # beside the core of a node, pinned and important first
 CORE_KEY_CHARS_MAX: Final = 200  # a name
 EVENT_SUMMARY_CHARS_MAX: Final = 2_000  # a paragraph; the rest of an event is its text
 EVENT_TAGS_MAX: Final = TAGS_MAX - 2  # phase and kind are tags, too
@@ -70,6 +71,7 @@ REASON_CHARS_MAX: Final = 500  # a sentence or two
 SESSION_CHARS_MAX: Final = 128  # an id; a UUID has 36 characters
 SESSION_PAUSE_SECONDS_MAX: Final = 1_800.0  # what is written later is about another matter
 TURN_CHARS_MAX: Final = 8_000  # of a longer turn the beginning and the end are read
+AUTHORS_COUNTED_MAX: Final = 200  # a backtrack looks at who wrote so many of the newest it hides
 TITLES_REPORTED_MAX: Final = 10  # a backtrack counts all it hides and names this many
 
 # Search and context
@@ -105,10 +107,14 @@ PROMPT_TERMS_MIN: Final = 3  # fewer words with a meaning fit too many memories
 # well, and no other as well as `PROMPT_SCORE_MIN`.
 PROMPT_TERMS_FEW: Final = 2
 PROMPT_FEW_MIN: Final = 0.75
-# An instruction may be about to break what the best memory says: this one is enough if its odds are
-# so many times those of the next (benchmarks/TRIALS.md).
-PROMPT_LEADER_SCORE_MIN: Final = 0.2
-PROMPT_LEADER_ODDS: Final = 1.2
+# An instruction may be about to break a rule among the first so many: the best one is enough if its
+# odds are so many times those of the next rule; without a model, whose tokens are a little near to
+# everything, also if its words and their like speak so much more for it, in logits
+# (benchmarks/TRIALS.md).
+PROMPT_LEADERS_MAX: Final = 8
+PROMPT_LEADER_ODDS_MIN: Final = 0.25
+PROMPT_LEADER_TOLD_MIN: Final = 0.4
+PROMPT_LEADER_LEAD: Final = 1.1
 PROMPT_SECONDS_MAX: Final = 1.5  # nobody may notice that a prompt waits
 PROMPT_NUDGE_SECONDS_MAX: Final = 0.3  # a slower queue is asked again with the next prompt
 
@@ -194,7 +200,17 @@ MODEL_PAUSE_SECONDS_MAX: Final = 300.0  # to here
 HTTP_BODY_BYTES_MAX: Final = 4 * 1024 * 1024  # hundreds of the longest memories
 HTTP_BODY_SECONDS_MAX: Final = 10.0  # client and server are on the same machine
 HTTP_HEADER_SECONDS_MAX: Final = 10.0
-HTTP_SESSIONS_MAX: Final = 100  # each keeps some hundred kB; beyond this an idle one is closed
+HTTP_SESSIONS_MAX: Final = 100  # of one tenant; each keeps some hundred kB
+HTTP_TENANTS_MAX: Final = 64  # each has its databases open; beyond this an idle one is closed
+HTTP_TENANTS_OF_ONE_MAX: Final = 16  # nobody may close everybody else's
+HTTP_TENANT_IDLE_SECONDS_MAX: Final = 900.0
+HTTP_REQUESTS_OF_ONE_MAX: Final = 64  # streams included: a client has one or two
+HTTP_RATE_PER_MINUTE_DEFAULT: Final = 600  # an agent at work makes less than one call a second
+HTTP_RATE_PER_MINUTE_MAX: Final = 1_000_000
+HTTP_FAILURES_PER_MINUTE_MAX: Final = 30  # from one address
+HTTP_REVOKED_SECONDS_MAX: Final = 1.0  # until what a revoked token has open is ended
+HTTP_DRAIN_SECONDS_DEFAULT: Final = 5.0  # half of what containers are given to end
+HTTP_DRAIN_SECONDS_MAX: Final = 300.0
 HTTP_CONNECTIONS_MAX: Final = 1_000  # at once, a stream for each session included
 
 # Nudges and inbox events

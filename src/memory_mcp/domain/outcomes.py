@@ -267,8 +267,9 @@ CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
-    `leaves`: the move would leave a line that can be restored. `takes_back`: the move that an undo
-    would take back, in words.
+    `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
+    `takes_back`: the move that an undo would take back, in words.
+    `others` counts, of the newest that it hides, those of other members, by author.
     """
 
     to: str
@@ -281,7 +282,9 @@ class MovePreview:
     token: str
     changed: bool = False
     leaves: bool = True
+    join: RecordId | None = None
     takes_back: str = ""
+    others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @frozen
@@ -429,12 +432,31 @@ class MemoryList:
 
 
 @frozen
+class MemoryReviewed:
+    """What the user said of a memory that another member wrote."""
+
+    memory_id: RecordId
+    by: str
+    kept: bool
+
+
+@frozen
+class LastMove:
+    """The newest move of a branch, where another member of the project made it."""
+
+    by: str
+    act: str
+    at: datetime
+
+
+@frozen
 class HeadReport:
     """Where the project stands, seen from this session's branch.
 
     `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
     counts what has yet to reach the cloud, of both banks; None: there is no cloud. `parents` are
-    the branches that each was forked from: the tree of nodes.
+    the branches that each was forked from: the tree of nodes. `moved` is the last move of the
+    branch, if another member made it; `reviews` are what others wrote and waits for a yes.
     """
 
     project: str
@@ -452,6 +474,8 @@ class HeadReport:
     mirrored: OutboxCounts | None = None
     phase_sealed: bool = False
     parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
+    moved: LastMove | None = None
+    reviews: Sequence[Record] = ()
 
 
 @frozen

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.profile import PROFILE_CATEGORY
@@ -112,7 +112,8 @@ class Hit:
     `place` says where on the timeline it was written, if another machine wrote it and it is not
     stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
     are those that contradict it, where nothing says who is right. `passage` is the part of a long
-    memory that matched, `same_words` are the words of the question that it holds.
+    memory that matched, `same_words` are the words of the question that it holds. `by` is the
+    member who wrote it, if that is not the user.
     """
 
     record: Record
@@ -123,6 +124,7 @@ class Hit:
     disputed_with: tuple[RecordId, ...] = ()
     passage: Passage | None = None
     same_words: tuple[str, ...] = ()
+    by: str = ""
 
     @property
     def excerpt(self) -> Record:
@@ -138,7 +140,8 @@ class SearchFields(NamedTuple):
     `body` is title and text, `names` the speakers, `dates` the days named or meant ("last week"),
     `extra` tags, category and the parts of identifiers. `day` (ISO, or empty) is the day that the
     text says it is of. `meaning` is what the body means by the table of related words, packed by
-    `ranking.words`: made once when a record is indexed, instead of at every search.
+    `ranking.words`, `outline` what it states, packed by `text.truths`: made once when a record is
+    indexed, instead of at every search.
     """
 
     body: str
@@ -147,6 +150,7 @@ class SearchFields(NamedTuple):
     extra: str = ""
     day: str = ""
     meaning: bytes = b""
+    outline: bytes = b""
 
 
 class Candidate(NamedTuple):
@@ -197,13 +201,26 @@ class SemanticScores:
     spans: Sequence[tuple[int, int]] = ()
 
 
+PARTS: Final = (
+    "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
+    "level", "importance", "recency", "pinned",
+)  # fmt: skip
+"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
+
+
 @frozen
 class RankedCandidate:
-    """A candidate with its score (0-1), and what that is made of (for `why`)."""
+    """A candidate with its score (0-1), and the pieces of its logit, in the order of `PARTS`."""
 
     id: RecordId
     score: float
-    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    pieces: Sequence[float] = ()
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the score is made of (for `why`)."""
+        named = zip(PARTS, self.pieces, strict=False)
+        return {name: rounded for name, piece in named if (rounded := round(piece, 4))}
 
 
 @frozen

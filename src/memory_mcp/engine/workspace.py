@@ -37,6 +37,7 @@ from memory_mcp.ports import (
     ProjectTrust,
     Provenance,
     RecordStore,
+    Reviews,
     SuggestionStore,
     VectorIndex,
     Views,
@@ -151,7 +152,7 @@ class Policy:
     off: str = ""
     meta: bool = False
     lost: bool = False
-    approval: Literal["ask", "auto"] = "ask"
+    approval: Literal["ask", "auto", "review"] = "ask"
     phase: int | None = None
     warnings: tuple[str, ...] = ()
     reminds: bool = False
@@ -384,6 +385,7 @@ class Workspace:
     caller: Caller
     policy: Policy
     conversations: Conversations
+    reviews: Reviews
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
@@ -462,8 +464,8 @@ def refuse_writes(workspace: Workspace) -> Skipped | None:
         )
     if workspace.policy.meta and workspace.policy.enabled:
         return Skipped(
-            "Nothing was stored: this is a meta session (MEMORY_MODE=meta), which reads the "
-            "project's memory without writing to it. "
+            "Nothing was stored: this is a meta session (MEMORY_MODE=meta, or a token that may "
+            "only read), which reads the project's memory without writing to it. "
             + address(
                 "Go on; this is no error.", "`memory-mcp config MEMORY_MODE` shows who set it."
             )

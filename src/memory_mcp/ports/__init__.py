@@ -25,6 +25,7 @@ from memory_mcp.ports.records import (
     ProjectTrust,
     Provenance,
     RecordStore,
+    Reviews,
 )
 from memory_mcp.ports.resources import ResourceFiles
 from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, SuggestionStore, Views
@@ -51,6 +52,7 @@ __all__ = [
     "RecordStore",
     "Remote",
     "ResourceFiles",
+    "Reviews",
     "SearchIndex",
     "SuggestionStore",
     "TextSearch",

@@ -39,6 +39,7 @@ from memory_mcp.domain.outcomes import (
     MemoryForgotten,
     MemoryList,
     MemoryRejected,
+    MemoryReviewed,
     MoveAborted,
     MovePreview,
     PhaseSealed,
@@ -71,6 +72,7 @@ Receipt = (
     | MemoryForgotten
     | PhaseChange
     | SuggestionsDecided
+    | MemoryReviewed
 )
 Readable = Block | HeadReport | Profile | LineHistory | Record | CheckpointDetails | Skipped
 
@@ -134,7 +136,7 @@ def render_receipt(outcome: Receipt) -> Fields:
             fields = _render_sealed(outcome)
         case Backtracked() | MovePreview() | MoveAborted():
             fields = _render_backtrack(outcome)
-        case CaptureReport() | SuggestionsDecided():
+        case CaptureReport() | SuggestionsDecided() | MemoryReviewed():
             fields = _render_captured(outcome)
         case EpisodeSaved() | EpisodePostponed():
             fields = _render_episode(outcome)
@@ -163,8 +165,11 @@ def _render_decided(kept: Sequence[AddOutcome], dropped: int) -> Fields:
     )
 
 
-def _render_captured(report: CaptureReport | SuggestionsDecided) -> Fields:
+def _render_captured(report: CaptureReport | SuggestionsDecided | MemoryReviewed) -> Fields:
     """What was kept or suggested of what the user said, or what became of the suggestions."""
+    if isinstance(report, MemoryReviewed):
+        says = "stands in your contexts now" if report.kept else "stays out of your contexts"
+        return _answer(f"What {report.by} wrote {says}.", memoryId=report.memory_id)
     if isinstance(report, SuggestionsDecided):
         return _render_decided(report.kept, report.dropped)
     kept = [{"memoryId": each.id, "content": each.content} for each in report.kept]
@@ -303,7 +308,7 @@ def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Field
     match outcome:
         case Backtracked(preview, line, erased, lesson, notes):
             goal = "restored" if preview.restores else "backtrackedTo"
-            reached: Fields = {goal: preview.restores or preview.target or "start"}
+            reached: Fields = {goal: preview.restores or preview.target or preview.join or "start"}
             return _answer(
                 _describe_move(outcome),
                 notes,
@@ -336,7 +341,7 @@ def _describe_move(moved: Backtracked) -> str:
     elif preview.restores:
         goal = f"Restored {preview.restores}"
     else:
-        goal = f"Back at {preview.target or 'the start'}"
+        goal = f"Back at {_name_goal(preview)}"
     if erased:
         fate = f"{pluralise(erased, 'record', 'records')} erased"
     else:
@@ -450,7 +455,11 @@ def _render_hit(hit: Hit, *, key: bool) -> Fields:
         "content": hit.excerpt.content,
         **({"passage": _name_place(hit.record, hit.passage)} if hit.passage else {}),
         **({} if hit.score is None else {"score": hit.score}),
-        "metadata": {**metadata, "place": hit.place} if hit.place else metadata,
+        "metadata": {
+            **metadata,
+            **({"place": hit.place} if hit.place else {}),
+            **({"by": hit.by} if hit.by else {}),
+        },
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
         **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
@@ -518,9 +527,36 @@ def render_head_fields(report: HeadReport) -> Fields:
             {"id": s.line.id, "memories": s.memories, **({"hides": s.hides} if s.hides else {})}
             for s in report.lines
         ],
+        **_render_others(report),
         "warnings": list(report.warnings),
         "syncPending": report.mirrored.pending if report.mirrored else None,
     }
+
+
+def _render_others(report: HeadReport) -> Fields:
+    """What other members did, if there are any."""
+    fields: dict[str, Any] = {}
+    if moved := report.moved:
+        fields["moved"] = {"by": moved.by, "act": moved.act, "at": format_time(moved.at)}
+    if report.reviews:
+        fields["reviews"] = [
+            {"id": each.id, "by": each.scope.user, "content": each.content}
+            for each in report.reviews
+        ]
+    return fields
+
+
+def _render_others_lines(report: HeadReport) -> Iterator[str]:
+    """The same in words."""
+    if moved := report.moved:
+        yield f"{moved.by} moved this branch last: {moved.act}, {format_time(moved.at)}."
+    if report.reviews:
+        keep = address(
+            'add_memory(content="ID", suggested="keep")', "memory-mcp suggestions keep ID"
+        )
+        yield f"Written by others, in no context until the user agrees ({keep}, or drop):"
+    for each in report.reviews:
+        yield f"- {each.id} {each.scope.user}: {_shorten_summary(each.content)}"
 
 
 def render_import(done: ImportReport) -> Fields:
@@ -617,6 +653,10 @@ def render_preview(preview: MovePreview) -> str:
     )
 
 
+def _name_goal(preview: MovePreview) -> str:
+    return "before the join" if preview.join else preview.target or "the start"
+
+
 def render_effect(preview: MovePreview) -> str:
     """What a move would hide and bring back, as a question."""
     changed = "The memory changed since you were asked. " if preview.changed else ""
@@ -625,7 +665,7 @@ def render_effect(preview: MovePreview) -> str:
     elif preview.restores:
         goal = f"Restore {preview.restores}"
     else:
-        goal = f"Go back to {preview.target or 'the start'}"
+        goal = f"Go back to {_name_goal(preview)}"
     if preview.brings:
         goal += f" ({pluralise(preview.brings)} will hold again)"
     hides = "This hides no memory."
@@ -633,7 +673,9 @@ def render_effect(preview: MovePreview) -> str:
         which = "recalled now" if preview.restores else "that came after"
         hides = f"This hides {pluralise(preview.hides)} {which}:"
     titles = "".join(f"\n{line}" for line in render_titles(preview.titles, preview.hides))
-    return f"{changed}{goal}? {hides}{titles}"
+    whose = ", ".join(f"{count} by {author}" for author, count in preview.others.items())
+    others = f"\nOthers wrote of these: {whose}." if whose else ""
+    return f"{changed}{goal}? {hides}{titles}{others}"
 
 
 def render_closeout(closeout: Closeout) -> str:
@@ -702,6 +744,7 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     yield f"Project {report.project}, branch {report.branch}{phase}. Last checkpoint: {newest}."
     durable = f"{pluralise(report.durable)} beside it, which no backtrack hides"
     yield f"{pluralise(report.memories)} on this line, {durable}."
+    yield from _render_others_lines(report)
     for warning in report.warnings:
         yield f"WARNING: {warning}"
     if report.mirrored:
@@ -787,7 +830,8 @@ def _render_metadata(record: Record) -> Iterator[str]:
     origin = record.origin
     parts = [
         f"on branch {record.branch}" if record.branch else "",
-        f"by {origin.by}" + (f" through {origin.client}" if origin.client else ""),
+        f"by {origin.by} of {record.scope.user}"
+        + (f" through {origin.client}" if origin.client else ""),
         f"at commit {origin.commit[:12]}" if origin.commit else "",
     ]
     yield ", ".join([f"written: {format_time(record.created_at)}", *filter(None, parts)])

@@ -70,6 +70,7 @@ def render_provenance(known: MemoryProvenance) -> dict[str, Any]:
     origin = known.record.origin
     fields: dict[str, Any] = {
         "by": origin.by,
+        "user": known.record.scope.user,
         "client": origin.client,
         "session": origin.session,
         "commit": origin.commit,
@@ -86,7 +87,8 @@ def render_provenance_text(known: MemoryProvenance) -> str:
     at = origin.commit[:12] or "none yet" * bool(origin.git_branch)
     branch = f" on {origin.git_branch}" if origin.git_branch else ""
     lines = [
-        f"written by: {origin.by}" + (f" through {origin.client}" if origin.client else ""),
+        f"written by: {origin.by} of {known.record.scope.user}"
+        + (f" through {origin.client}" if origin.client else ""),
         f"session: {origin.session or 'none was named'}",
         f"commit: {at or 'none: not in a git work tree'}{branch}",
     ]

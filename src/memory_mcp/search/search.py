@@ -13,6 +13,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
+from memory_mcp.engine.members import find_author
 from memory_mcp.engine.records import (
     describe_unindexed,
     gather_all,
@@ -114,7 +115,8 @@ async def search_memories(
         found = replace(found, hits=await drop_unsupported_hits(workspace, found.hits, view))
     if not found.hits:
         await require_records_folder(workspace, view)
-    return found
+    hits = [replace(hit, by=find_author(workspace, hit.record)) for hit in found.hits]
+    return replace(found, hits=hits)
 
 
 async def search_for_task(

@@ -7,6 +7,7 @@ rank too low to be a hit, so the candidates that share words with a hit are read
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from memory_mcp.domain.deduplication import states_truth
@@ -25,10 +26,11 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
 from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
-from memory_mcp.text.truths import Marks, mark_truths
+from memory_mcp.text.truths import Marks, mark_truths, may_bear
 
 _SPARE_MAX: Final = 5
 """Hits read beyond the wanted ones where some are outdated: they take their places."""
@@ -37,12 +39,17 @@ _COMPARED_MAX: Final = 40
 _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
-"""Share of the terms of the shorter one, by which a memory may speak of the same thing."""
+"""Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
+_TELLING_MIN: Final = 2.0
+"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
+_CLOSE_MIN: Final = 0.5
+"""Share of the best score from which on a hit may answer the same question."""
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
+_NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
 async def load_by_truth(
@@ -57,13 +64,21 @@ async def load_by_truth(
     """The best hits with their marks and passages, outdated ones last, and the unreadable ids."""
     hits, unreadable = await load_hits(ranked, matches.home, view, limit)
     rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
-    others = [RankedCandidate(id_, 0.0) for id_ in rivals]
-    more, _ = await load_hits(others, rivals, view, len(others))
-    taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
-    found = order_by_truth(query, hits, more, limit, taking)
+    home = {id_: bank for id_, (_, bank) in rivals.items()}
+    outlines = {id_: each.outline for id_, each in matches.fields.items()}
+    outlines |= {id_: each.outline for id_, (each, _) in rivals.items()}
+
+    async def order(hits: Sequence[Hit]) -> list[Hit]:
+        bearing = _select_bearing(home, [hit.record.id for hit in hits], outlines)
+        others = [RankedCandidate(id_, 0.0) for id_ in bearing]
+        more, _ = await load_hits(others, home, view, len(others))
+        taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
+        return order_by_truth(query, hits, more, limit, taking=taking, outlines=outlines)
+
+    found = await order(hits)
     if any(hit.outdated_by for hit in found):  # their places are free
         hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
-        found = order_by_truth(query, hits, more, limit, taking)
+        found = await order(hits)
     found = [replace(hit, same_words=_list_same_words(query, hit, matches)) for hit in found]
     return add_passages(found, matches, view), unreadable
 
@@ -75,7 +90,7 @@ def _list_same_words(query: str, hit: Hit, matches: Matches) -> tuple[str, ...]:
 
 async def _find_rivals(
     matches: Matches, hits: Sequence[RecordId], view: View
-) -> Mapping[RecordId, MemoryBank]:
+) -> Mapping[RecordId, tuple[SearchFields, MemoryBank]]:
     """The memories that share most terms with one of these hits, and where they rest.
 
     They are candidates of the question, too, unless it found few: then it may have named the value
@@ -90,13 +105,22 @@ async def _find_rivals(
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    shares = {
-        id_: max(len(terms & mine) / min(len(terms), len(mine)) for mine in theirs)
-        for id_, (fields, _) in found.items()
-        if (terms := _split(fields)) and theirs
-    }
+    shares = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
-    return {id_: found[id_][1] for id_ in reversed(likely[-_RIVALS_MAX:])}
+    return {id_: found[id_] for id_ in reversed(likely[-_RIVALS_MAX:])}
+
+
+def _select_bearing(
+    rivals: Collection[RecordId], hits: Sequence[RecordId], outlines: Mapping[RecordId, bytes]
+) -> list[RecordId]:
+    """The rivals whose outlines leave open that they bear on a hit, or on a rival that does."""
+    reached, bearing = [*hits], list[RecordId]()
+    for one in reached:  # it grows meanwhile
+        more = [id_ for id_ in rivals if id_ not in reached]
+        more = [id_ for id_ in more if may_bear(outlines[one], outlines[id_])]
+        reached += more
+        bearing += more
+    return bearing
 
 
 async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequence[Candidate]:
@@ -106,13 +130,42 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
     return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
 
 
+def _tell_shares(
+    hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
+) -> dict[RecordId, float]:
+    """The most that each other memory shares with a hit, by words that tell something."""
+    table = load_word_table()
+    every = frozenset[str]().union(*hits, *others.values())
+    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= _TELLING_MIN}
+    telling = rarity.keys()
+
+    def weigh(terms: Collection[str]) -> float:
+        return sum([rarity[term] for term in terms])
+
+    theirs = [(mine, weigh(mine)) for terms in hits if (mine := telling & terms)]
+    shares: dict[RecordId, float] = {}
+    for id_, terms in others.items():
+        own, weight = telling & terms, 0.0
+        for mine, its in theirs:
+            if shared := own & mine:
+                weight = weight or weigh(own)
+                share = weigh(shared) / min(weight, its)
+                shares[id_] = max(shares.get(id_, 0.0), share)
+    return shares
+
+
 def _split(fields: SearchFields) -> frozenset[str]:
     return frozenset(fields.body.split())
 
 
-def mark_hits(hits: Sequence[Hit]) -> list[Hit]:
+def mark_hits(
+    hits: Sequence[Hit], query: str = "", outlines: Mapping[RecordId, bytes] = _NONE
+) -> list[Hit]:
     """The hits in their order, with what the others of them say of each."""
-    marks = mark_truths([hit.record for hit in hits])
+    scores = {hit.record.id: hit.score for hit in hits if hit.score} if query else {}
+    best = max(scores.values(), default=0.0)
+    near = {id_ for id_, score in scores.items() if score >= _CLOSE_MIN * best}
+    marks = mark_truths([hit.record for hit in hits], query, near, outlines)
     return [_mark(hit, marks) for hit in hits]
 
 
@@ -121,7 +174,9 @@ def order_by_truth(
     hits: Sequence[Hit],
     others: Sequence[Hit],
     limit: int,
+    *,
     taking: Collection[RecordId] = (),
+    outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> list[Hit]:
     """The best hits with their marks, outdated ones last.
 
@@ -129,7 +184,7 @@ def order_by_truth(
     """
     own = {hit.record.id: hit for hit in hits}
     together = {**{hit.record.id: hit for hit in others}, **own}
-    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()))}
+    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()), query, outlines)}
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]

@@ -60,7 +60,9 @@ def bind_caller(ctx: Context[Workspace]) -> Workspace:
     begun_on = check_branch(named) if named else workspace.conversations.begun_on
     branch = workspace.conversations.branch_of(conversation) or begun_on
     params = ctx.session.client_params
-    client = f"{params.client_info.name}/{params.client_info.version}" if params else "cli"
+    client = "cli" if ctx.headers is None else "unknown"  # the former is the user, who is here
+    if params:
+        client = f"{params.client_info.name}/{params.client_info.version}"
     return replace(workspace, caller=Caller(workspace.scope, branch, client, conversation))
 
 

@@ -98,12 +98,13 @@ async def ask_approval(  # noqa: PLR0917  # filled by name by the SDK
 async def ask_backtrack(
     ctx: Context[Workspace], to: str, mode: str, lesson: str, confirm: str
 ) -> Elicit[BacktrackChoice] | NotAsked:
-    """Ask what to do with what came after, unless the call says so."""
+    """Ask what to do with what came after, unless the call says so and it is all the user's own."""
     workspace = bind_caller(ctx)
-    if mode or confirm or workspace.policy.approval == "auto" or not can_ask(ctx):
+    if mode == "abort" or confirm or not can_ask(ctx):
         return NotAsked()
+    answered = bool(mode) or workspace.policy.approval == "auto"
     match await preview_backtrack(workspace, to, lesson):
-        case MovePreview() as preview:
+        case MovePreview() as preview if preview.others or not answered:
             # the answer comes back as this very class: it counts for this question only
             form = type("BacktrackChoice", (BacktrackChoice,), {"token": preview.token})
             return Elicit(render_preview(preview), form)

@@ -1,10 +1,8 @@
-"""Build and run the server: one process, one transport, one workspace."""
+"""Build and run the server: over stdio one workspace, over HTTP one for each tenant."""
 
 import asyncio
-import errno
 import logging
 import signal
-import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,15 +13,17 @@ from anyio import CancelScope
 from mcp.server import MCPServer
 
 from memory_mcp import __version__, bootstrap, maintenance, sessions, sync
-from memory_mcp.build import build_workspace
+from memory_mcp.build import build_workspace, prepare_held_project
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.errors import MemoryMcpError
+from memory_mcp.ports import Embedder
 from memory_mcp.server.handlers import add_handlers
+from memory_mcp.server.logs import LOG_LINE
+from memory_mcp.server.observation import Calls
 from memory_mcp.server.subscriptions import Subscriptions
 from memory_mcp.server.tools import load_default_tools, load_toolset
-from memory_mcp.shutdown import end_on_signal, end_with_client, leave_at_once
+from memory_mcp.shutdown import end_with_client, leave_at_once
 from memory_mcp.text.drafts import check_branch
 
 Transport = Literal["stdio", "sse", "streamable-http"]
@@ -54,14 +54,21 @@ forget and abort they want unless they said so.
 
 _LOG: Final = logging.getLogger("memory_mcp")
 
-_LOG_LINE: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-
 _LEAVE_SECONDS_MAX: Final = 1.0
 """How long a request under way may still take: clients do not wait much longer for our end."""
 
 
-def make_server(settings: Settings) -> MCPServer[Workspace]:
+def make_server(
+    settings: Settings,
+    calls: Calls | None = None,
+    *,
+    hosted: bool = False,
+    embedder: Embedder | None = None,
+) -> MCPServer[Workspace]:
     """The server with its tools. Files are opened by the first call that needs them.
+
+    A `hosted` one serves somebody who is not at this machine: no hook leaves it anything, and it
+    writes no files for clients here. Many of them share an `embedder`, which takes much memory.
 
     Raises:
         InvalidRequestError: the branch cannot be one; said here, not as a crash of the lifespan.
@@ -70,14 +77,19 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
     if not settings.session:  # else all sessions without a name would count as one
         settings = replace(settings, session=uuid4().hex)
     subscriptions = Subscriptions()
+    calls = calls or Calls()
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Workspace]) -> AsyncGenerator[Workspace]:
-        built = build_workspace(settings)
+        prepare_held_project(settings)
+        built = build_workspace(settings, shared=embedder)
+        if hosted and built.workspace.strangers:
+            built.workspace.strangers.asked = True  # only the user at this machine may trust
         leaving = asyncio.Event()
         # the order counts: `_end_tasks` waits for the first of them
-        works = (_catch_up, _mirror, _encode, _work_off, bootstrap.keep_rendered,
-                 subscriptions.keep_notifying)  # fmt: skip
+        local = () if hosted else (_mirror, _work_off, bootstrap.keep_rendered)
+        works = (_catch_up if not hosted else _catch_up_silently, _encode,
+                 subscriptions.keep_notifying, *local)  # fmt: skip
         tasks = [asyncio.create_task(work(built.workspace, leaving)) for work in works]
         try:
             yield built.workspace
@@ -100,38 +112,31 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
         lifespan=lifespan,
         log_level=settings.log_level,
         subscriptions=subscriptions.bus,
-        middleware=[subscriptions.observe],
+        middleware=[calls.observe, subscriptions.observe],
     )
     add_handlers(server, subscriptions)
     return server
 
 
-def serve(settings: Settings, transport: Transport, host: str, port: int) -> None:
+def serve(settings: Settings, transport: Transport, host: str, port: int, path: str = "") -> None:
     """Run until the client goes away.
 
     Raises:
-        InvalidRequestError: the address is not this machine's own, or not to be had.
+        InvalidRequestError: who may enter is not settled, or the address is not to be had.
     """
     if transport != "stdio":
-        host = host.lower()
-        _refuse_foreign_host(host)
-        _refuse_taken_port(host, port)
-        end_on_signal()
-    # before the SDK does it, which wraps each line of the log into a column of a narrow table
-    logging.basicConfig(level=settings.log_level, format=_LOG_LINE)
-    server = make_server(settings)
-    # over HTTP, once connections are closed; over stdio without waiting for stdin to close, as its
-    # reader would: what was acknowledged is on the disk, and clients send SIGTERM 100 ms later
-    signal.signal(signal.SIGINT, leave_at_once)
-    if transport == "stdio":
-        end_with_client()
-        server.run("stdio")
-        return
-    from memory_mcp.server.http import serve_http  # noqa: PLC0415  # only where it is used
+        from memory_mcp.server.hosting import serve_over_http  # noqa: PLC0415  # where it is used
 
-    if transport == "sse":
-        logging.getLogger("uvicorn.error").addFilter(_is_not_sse_noise)
-    serve_http(server, transport, host, port, log_level=settings.log_level)
+        serve_over_http(settings, transport, host.lower(), port, path)
+        return
+    # before the SDK does it, which wraps each line of the log into a column of a narrow table
+    logging.basicConfig(level=settings.log_level, format=LOG_LINE)
+    server = make_server(settings)
+    # without waiting for stdin to close, as its reader would: what was acknowledged is on the disk,
+    # and clients send SIGTERM 100 ms later
+    signal.signal(signal.SIGINT, leave_at_once)
+    end_with_client()
+    server.run("stdio")
 
 
 async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -152,7 +157,12 @@ class _LeavingError(Exception):
     """The client is gone: catching up ends after the batch at hand, the next start goes on."""
 
 
-async def _catch_up(workspace: Workspace, leaving: asyncio.Event) -> None:
+async def _catch_up_silently(workspace: Workspace, leaving: asyncio.Event) -> None:
+    """The same, without rendered files."""
+    await _catch_up(workspace, leaving, renders=False)
+
+
+async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, renders: bool = True) -> None:
     """Adopt orphans beside the first answers, never before them."""
 
     def stop_between_batches(_done: int, _total: int) -> None:
@@ -163,7 +173,9 @@ async def _catch_up(workspace: Workspace, leaving: asyncio.Event) -> None:
         try:
             await sessions.catch_up(workspace, stop_between_batches, render=False)
             changes = workspace.project.changes
-            if changes.count == changes.shown:  # else all of it is rendered once the writes pause
+            if (
+                renders and changes.count == changes.shown
+            ):  # else all of it is rendered once the writes pause
                 for note in await bootstrap.render_if_stale(workspace):
                     _LOG.warning("%s", note)
         except MemoryMcpError as error:
@@ -191,32 +203,3 @@ async def _work_off(workspace: Workspace, leaving: asyncio.Event) -> None:
     """Work off the inbox that hooks fill."""
     if workspace.policy.enabled and not workspace.policy.meta:
         await sessions.keep_inbox_processed(workspace, leaving)
-
-
-def _is_not_sse_noise(record: logging.LogRecord) -> bool:
-    """Drop the complaint that the SDK causes whenever a stream of SSE has ended."""
-    error = record.exc_info[1] if record.exc_info else None
-    return not (isinstance(error, RuntimeError) and "http.response.start" in str(error))
-
-
-def _refuse_foreign_host(host: str) -> None:
-    if not is_loopback(host):
-        raise InvalidRequestError(
-            f"host {host!r} is refused: whoever reaches the port reads and writes the memory, and "
-            "there is no login yet. Choose 127.0.0.1, ::1 or localhost, and a tunnel if it must be "
-            "reached from elsewhere."
-        )
-
-
-def _refuse_taken_port(host: str, port: int) -> None:
-    """Refuse with a sentence; the web server would exit with a status of its own."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        socket.create_server((host, port), family=family).close()
-    except OSError as error:
-        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            return  # the web server knows better
-        raise InvalidRequestError(
-            f"Cannot serve on port {port} of {host}: {error.strerror}. End the program that holds "
-            "it, or choose another port with --port (0: any free one)."
-        ) from error

@@ -23,10 +23,11 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import to_json
 
 from memory_mcp import branches, memories, search, sessions, trust
+from memory_mcp.branches.backtrack import Choice
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.json_input import InputForm, keep_spoken_messages
 from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
-from memory_mcp.domain.outcomes import BranchReady, MovePreview, Skipped
+from memory_mcp.domain.outcomes import BacktrackOutcome, BranchReady, MovePreview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval
 from memory_mcp.domain.record import Draft, Reach, assume_utc
 from memory_mcp.domain.search import Filters, SelectionOptions
@@ -101,9 +102,10 @@ async def add_memory(
     Secrets are taken out. A newer version of a known fact takes its place; read the receipt.
     """
     if suggested:
-        decided = await sessions.decide_suggestions(
-            bind_caller(ctx), content, keep=suggested == "keep"
-        )
+        keep = suggested == "keep"
+        if reviewed := await memories.review_memory(bind_caller(ctx), content, keep=keep):
+            return answer_fields(render_receipt(reviewed))
+        decided = await sessions.decide_suggestions(bind_caller(ctx), content, keep=keep)
         return _answer_write(bind_caller(ctx), render_receipt(decided))
     data = metadata or Metadata()
     draft = Draft(
@@ -351,14 +353,22 @@ async def backtrack(
         case AcceptedElicitation() | CancelledElicitation():
             if not mode and workspace.policy.approval == "auto":
                 choice = "continue"
-    if choice:
-        outcome = await branches.backtrack(workspace, to, choice, lesson=lesson, token=token)
-    else:
-        outcome = await branches.preview_backtrack(workspace, to, lesson)
+    outcome = await _carry_out(workspace, to, choice, lesson, token)
     fields = render_receipt(outcome)
     if lesson.strip() and isinstance(outcome, MovePreview):
         fields["message"] += " Give the lesson again with it."
     return answer_fields(fields)
+
+
+async def _carry_out(
+    workspace: Workspace, to: str, choice: Choice | Literal[""], lesson: str, token: str
+) -> BacktrackOutcome:
+    """Move, or say what would be hidden: without a choice, and first if others wrote some of it."""
+    if not choice or (choice != "abort" and not token):
+        preview = await branches.preview_backtrack(workspace, to, lesson)
+        if not choice or (isinstance(preview, MovePreview) and preview.others):
+            return preview
+    return await branches.backtrack(workspace, to, choice, lesson=lesson, token=token)
 
 
 async def switch_branch(

@@ -13,6 +13,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.cloud import describe_unpulled
 from memory_mcp.engine.index_sync import takes_partial_answers
+from memory_mcp.engine.members import present_records
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase
 from memory_mcp.engine.records import describe_unindexed, gather_all, run_beside
 from memory_mcp.engine.workspace import Workspace, refuse_reads
@@ -116,10 +117,14 @@ async def _collect_for_task(workspace: Workspace, frame: OpeningFrame, task: str
         search_for_task(workspace, frame.head, task, kinds, workspace.policy.opening)
         for kinds in (SEMANTIC, EPISODIC)
     )
-    holding = [hit.excerpt for hit in facts.hits if hit.outdated_by is None]
+    holding = present_records(
+        workspace, (hit.excerpt for hit in facts.hits if hit.outdated_by is None)
+    )
     many, few = share_room(len(holding), len(episodes.hits), workspace.policy.opening.topn)
     opened.found["task"] = holding[:many]
-    opened.found["before"] = [hit.excerpt for hit in episodes.hits[:few]]
+    opened.found["before"] = present_records(
+        workspace, (hit.excerpt for hit in episodes.hits[:few])
+    )
     opened.unreadable |= facts.unreadable | episodes.unreadable
     await note_missing_records(workspace, frame, opened)
     return make_sections(WITH_TASK, opened.found)

@@ -14,6 +14,7 @@ from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
+from memory_mcp.engine.members import present_records
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import InvalidRequestError
@@ -73,6 +74,7 @@ async def collect_changes(
     ]
     new = _sort_by_rank(record for change in changes for record in change.new)
     again = _sort_by_rank(record for change in changes for record in change.again)
+    new, again = present_records(workspace, new), present_records(workspace, again)
     gone = sorted(id_ for change in changes for id_ in change.gone)
     hidden = sum(change.hidden for change in changes)
     ends: list[str] = []

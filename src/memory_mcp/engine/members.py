@@ -1,0 +1,76 @@
+"""Several people in one project: whose a record is, and which of others' the user has agreed to.
+
+A record names the user who wrote it. In a context, what another member wrote begins with that
+name, so that it cannot pass for the user's own word. With `MEMORY_APPROVAL=review` it is left out
+until the user has said yes to it; a search finds it all the same, by its author's name.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import LastMove
+from memory_mcp.domain.record import MEMORY_KINDS, Record
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.engine.records import load_newest, load_records
+from memory_mcp.engine.workspace import Workspace
+
+WAITING_LOOKED_MAX: Final = 200
+"""Among so many of the newest memories those that wait for review are looked for."""
+
+
+def find_author(workspace: Workspace, record: Record) -> str:
+    """The member who wrote a record; '' if it was this user."""
+    return "" if record.scope.user == workspace.scope.user else record.scope.user
+
+
+def waits_for_review(workspace: Workspace, record: Record) -> bool:
+    """Whether the user has yet to agree that the record counts."""
+    if workspace.policy.approval != "review" or not find_author(workspace, record):
+        return False
+    return not workspace.reviews.knows(record, "keep")
+
+
+def present_records(workspace: Workspace, records: Iterable[Record]) -> list[Record]:
+    """Records for a context: others' begin with their author, and none waits for review."""
+    counting = [record for record in records if not waits_for_review(workspace, record)]
+    return [_name_author(record, find_author(workspace, record)) for record in counting]
+
+
+def _name_author(record: Record, author: str) -> Record:
+    if not author:
+        return record
+    title = f"{author} wrote, {record.title}" if record.title else f"{author} wrote"
+    return record.model_copy(update={"title": title})
+
+
+async def find_waiting(workspace: Workspace, view: View) -> list[Record]:
+    """What others wrote and the user has neither agreed to nor dropped, the newest first."""
+    if workspace.policy.approval != "review":
+        return []
+    filters = Filters(kinds=MEMORY_KINDS, reach="project")
+    read = await load_newest(workspace, view, filters, WAITING_LOOKED_MAX)
+    waiting = [record for record in read.records if waits_for_review(workspace, record)]
+    return [record for record in waiting if not workspace.reviews.knows(record, "drop")]
+
+
+async def count_authors(workspace: Workspace, ids: list[RecordId]) -> dict[str, int]:
+    """How many of these records each other member wrote, the most first."""
+    records = await load_records(workspace.project, ids)
+    authors = Counter(filter(None, (find_author(workspace, each) for each in records)))
+    return dict(authors.most_common())
+
+
+async def find_last_move(workspace: Workspace) -> LastMove | None:
+    """The newest move of this branch, if another member made it."""
+    newest = sorted(await workspace.project.index.moves(), reverse=True)
+    async for record in workspace.project.records.scan(newest[:_MOVES_LOOKED_MAX]):
+        if record.move and record.move.branch == workspace.caller.branch:
+            author = find_author(workspace, record)
+            return LastMove(author, record.move.act, record.created_at) if author else None
+    return None
+
+
+_MOVES_LOOKED_MAX: Final = 50
+"""Among so many of the newest moves the last one of the branch is looked for."""
