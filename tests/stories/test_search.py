@@ -339,7 +339,7 @@ def test_a_person_is_told_how_to_read_the_whole_of_a_long_memory(run: Run) -> No
     """In the words of the command line."""
     memory_id = as_json(run, "add", LONG)["memoryId"]
 
-    assert f"whole: `memory-mcp show {memory_id}`" in run("search", "deploys frozen")[1]
+    assert f"whole: `memory-mcp show {memory_id[-8:]}`" in run("search", "deploys frozen")[1]
     assert FROZEN in run("show", memory_id)[1]
 
 
@@ -351,10 +351,10 @@ def test_a_person_is_told_why(run: Run) -> None:
     lines = run("search", "how long does a refresh token live", "--why")[1].splitlines()
     whys = [line.strip() for line in lines if line.strip().startswith("why: ")]
     assert "same words: refresh, token, live" in whys[0]
-    assert whys[0].endswith(f"newer than {old}")
-    assert whys[1].endswith(f"though outdated by {new}")
+    assert whys[0].endswith(f"newer than {old[-8:]}")
+    assert whys[1].endswith(f"though outdated by {new[-8:]}")
     head = next(n for n, line in enumerate(lines) if line.startswith("score "))
-    assert [line.split()[-1] for line in lines[head:]] == ["memory", new, old]
+    assert [line.split()[-1] for line in lines[head:]] == ["memory", new[-8:], old[-8:]]
 
 
 def test_a_person_is_told_where_a_memory_is_from(run: Run) -> None:
@@ -368,8 +368,11 @@ def test_a_person_is_told_where_a_memory_is_from(run: Run) -> None:
     assert told["replaced"] == [{"memoryId": old, "content": "Refresh tokens live 20 days."}]
     assert [each["memoryId"] for each in told["outdatedBy"]] == [other]
     text = run("show", new, "--why")[1]
-    assert f"replaced:\n- Refresh tokens live 20 days. [{old}]" in text
-    assert f"outdated by:\n- Refresh tokens live 60 days now, no longer 30 days. [{other}]" in text
+    assert f"replaced:\n- Refresh tokens live 20 days. [{old[-8:]}]" in text
+    assert (
+        f"outdated by:\n- Refresh tokens live 60 days now, no longer 30 days. [{other[-8:]}]"
+        in text
+    )
     assert "No memory that holds here contradicts it." in run("show", other, "--why")[1]
     assert "why" not in as_json(run, "show", new)
 
