@@ -21,6 +21,7 @@ from memory_mcp.engine.workspace import (
     Caller,
     Changes,
     Conversations,
+    GitFollower,
     MemoryBank,
     Policy,
     SemanticIndex,
@@ -141,6 +142,7 @@ def build_workspace(
         project=banks[0],
         user=banks[1],
         strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
+        git=_build_git(settings, places, writer),
         heads=heads,
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, writer),
@@ -275,6 +277,16 @@ def _build_strangers(
     index = _build_index(places.machine_dir / STRANGERS_FILE, disk)
     bank = MemoryBank(records, SelfHealingIndex(index, records, obeys=False))
     return Strangers(bank, owned, settings)
+
+
+def _build_git(settings: Settings, places: ProjectFolders, disk: Disk) -> GitFollower | None:
+    """What follows git in the work tree of this process; None where there is none."""
+    if places.work_tree is None or settings.git == "off" or not settings.enabled:
+        return None
+    from memory_mcp.storage.files.git import LocalGit  # noqa: PLC0415  # subprocess takes 5 ms
+
+    history = LocalGit(places.work_tree, places.machine_dir, disk)
+    return GitFollower(history, settings.git) if history.name else None
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

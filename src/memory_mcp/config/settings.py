@@ -22,6 +22,7 @@ from memory_mcp.config.values import GivenSetting, Parser
 from memory_mcp.config_files import name_key, name_setting
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
+from memory_mcp.domain.git import GitMode
 from memory_mcp.domain.ids import MODEL_NAME
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
@@ -149,6 +150,7 @@ class Settings:
     nudge_queue: str = ""
     capture: CaptureMode = "suggest"
     opening: ContextSettings = ContextSettings()
+    git: GitMode | None = None
     untrusted: tuple[str, ...] = ()
     refused: tuple[RefusedSetting, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -184,6 +186,7 @@ _REFUSE: Final = SettingFallback(
     "Until then a text with a secret is refused.", {"secrets": "refuse"}, in_force="refuse"
 )
 _NO_CAPTURE: Final = SettingFallback("Until then nothing is captured.", {"capture": "off"})
+_NO_GIT: Final = SettingFallback("Until then git changes nothing.", {"git": "off"}, in_force="off")
 _LOST: Final = SettingFallback(READ_ONLY, {"meta": True, "lost": True})
 _NO_PROJECT: Final = SettingFallback(
     READ_ONLY, {"meta": True, "lost": True, "project_missing": True, "project_dir": None}
@@ -293,6 +296,7 @@ _TABLE: Final = (
             v.parse_number(0, _HOURS_MAX)),
     Setting("EPISODIC_NOVELTY_MIN", "episode_settings.novelty_min", v.parse_number(0, 1)),
     Setting("MEMORY_NUDGE_QUEUE", "nudge_queue", v.parse_queue),
+    Setting("MEMORY_GIT", "git", v.parse_choice(*get_args(GitMode)), _NO_GIT),
 )  # fmt: skip
 
 SETTINGS: Final[Mapping[str, Setting]] = {row.name: row for row in _TABLE}

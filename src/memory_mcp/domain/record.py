@@ -121,7 +121,7 @@ _CONTENT_CHARS_MAX: Final[dict[Kind, int]] = {
 
 _MOVE_ACTS: Final[dict[Kind, frozenset[str]]] = {
     "checkpoint": frozenset({"checkpoint", "decide"}),
-    "move": frozenset({"fork", "join", "backtrack", "restore"}),
+    "move": frozenset({"fork", "join", "backtrack", "restore", "anchor"}),
 }
 """How each kind may move the head."""
 
@@ -177,9 +177,11 @@ class Move(FrozenModel):
     - `undoes`: the backtracks and restores that a restore takes back.
     - `decides`: the move that left a checkpoint pending.
     - `carries`: the records written with it in one step.
+    - `anchors`: the segments whose memories hold where the `commit` of git does; it was made on
+      `git_branch`. An anchor `undoes` others that no longer count.
     """
 
-    act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore"]
+    act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore", "anchor"]
     branch: BranchField
     opens: dict[BranchField, SegmentField] = Field(
         default_factory=dict[BranchName, SegmentId], max_length=limits.LINKS_MAX
@@ -195,6 +197,9 @@ class Move(FrozenModel):
     phase: Phase | None = None
     approval: Approval | None = None
     line: LineField | None = None
+    anchors: SegmentIds = ()
+    commit: Commit = ""
+    git_branch: Name = ""
 
     @model_validator(mode="after")
     def _opens_only_new(self) -> Self:

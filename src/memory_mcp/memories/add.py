@@ -22,7 +22,7 @@ from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Draft, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
 from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import prepare_draft
@@ -87,7 +87,7 @@ async def _store_draft(
     until: float,
 ) -> AddOutcome:
     now = workspace.clock.now()
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
     if draft.phase is None:
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))

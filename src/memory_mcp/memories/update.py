@@ -11,7 +11,7 @@ from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head_to_write, make_view, make_writing
 from memory_mcp.engine.records import choose_bank, describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -43,7 +43,7 @@ async def update_memory(
     check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
     check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
     check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
     old = await require_memory(workspace, memory_id, view)
     refuse_checkpoint(old)

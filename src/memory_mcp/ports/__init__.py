@@ -5,6 +5,7 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
 from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
+from memory_mcp.ports.git import GitHistory
 from memory_mcp.ports.index import (
     Erasures,
     IndexContent,
@@ -36,6 +37,7 @@ __all__ = [
     "Embedder",
     "ErasedLog",
     "Erasures",
+    "GitHistory",
     "HeadStore",
     "Ids",
     "ImportJournal",
