@@ -285,7 +285,7 @@ def _build_git(settings: Settings, places: ProjectFolders, disk: Disk) -> GitFol
         return None
     from memory_mcp.storage.files.git import LocalGit  # noqa: PLC0415  # subprocess takes 5 ms
 
-    history = LocalGit(places.work_tree, places.machine_dir, disk)
+    history = LocalGit(places.work_tree, places.machine_dir, disk, os.environ)
     return GitFollower(history, settings.git) if history.name else None
 
 

@@ -20,6 +20,12 @@ C = "Invoices are printed at night."
 D = "The search page needs a captcha."
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine git may take longer than a call waits for it."""
+    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
+
+
 @pytest.fixture(params=[True, False], ids=["ignored", "committed"])
 def ignored(request: pytest.FixtureRequest) -> bool:
     return request.param

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from memory_mcp.domain.git import (
@@ -35,8 +36,10 @@ from memory_mcp.engine.workspace import GitFollower, Workspace
 from memory_mcp.errors import ConflictError, GitSilentError, StoreError
 from memory_mcp.timeline.standing import find_standing, group_by_segment, list_anchors
 
-_WAIT_SECONDS_MAX: Final = 0.5
-"""A call waits so long for git; then it goes on with what was known."""
+WAIT_SECONDS_MAX: Final = 1.0
+"""A call that reads waits so long for git; then it goes on with what was known."""
+_WRITE_SECONDS_MAX: Final = 8.0
+_POLL_SECONDS: Final = 0.01
 _OFFERS_TOLD_MAX: Final = 200
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS, durable=False)
 _SLOW: Final = "Git moved and has not answered yet: memories stand as they stood before."
@@ -77,7 +80,7 @@ def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozens
     return chain - hides if git and hides and git.mode == "follow" else chain
 
 
-async def follow_git(workspace: Workspace, head: Head) -> Head:
+async def follow_git(workspace: Workspace, head: Head, seconds: float = WAIT_SECONDS_MAX) -> Head:
     """Look at git if it moved since the last look; the head, with the anchors that came of it.
 
     It raises nothing: where git cannot be followed, memories stand as they stood.
@@ -86,44 +89,41 @@ async def follow_git(workspace: Workspace, head: Head) -> Head:
     if git is None or workspace.caller.branch != MAIN or not workspace.policy.enabled:
         return head
     stamp = git.history.stamp()
-    if stamp == git.stamp and head.timeline.anchors == git.anchors:
+    if stamp == git.stamp and head.timeline.anchors is git.anchors:
         return head
-    git.mode = find_mode(git)
-    if git.mode == "off":
-        git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
-        return head
-    with suppress(StoreError, ConflictError):
-        place = git.history.look()
-        git.pause = place.pause
-        state = git.history.load()
-        seen = state.trees.get(git.history.name)
-        stands = seen is not None and (seen.branch, seen.commit) == (place.branch, place.commit)
-        if not place.pause and not workspace.policy.meta and not stands:
-            head = await _look(workspace, git, head, place)
-            stamp = git.history.stamp()
-        await _update_standing(workspace, git, head.timeline, place)
-        git.stamp, git.anchors = stamp, head.timeline.anchors
-        if git.task is not None:
-            git.stamp = None  # the answer is still to come
+    async with git.looking:
+        git.mode = find_mode(git)
+        if git.mode == "off":
+            git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
+            return head
+        with suppress(StoreError, ConflictError):
+            seconds = WAIT_SECONDS_MAX if seconds is None else seconds
+            head, stamp = await _catch_up(workspace, git, head, seconds)
+            await _update_standing(workspace, git, head.timeline)
+            git.stamp, git.anchors = stamp, head.timeline.anchors
     return head
 
 
 async def open_segment(workspace: Workspace, head: Head) -> Head:
-    """The head, in which this branch of git has an open segment of its own to write in."""
+    """The head, in which this branch of git has an open segment of its own to write in.
+
+    What is about to be written must not land beside its place, so git is waited for.
+    """
     git = workspace.git
     if git is None or git.mode == "off" or workspace.caller.branch != MAIN or workspace.policy.meta:
         return head
+    if git.task is not None:
+        head = await follow_git(workspace, head, _WRITE_SECONDS_MAX)
     if git.standing.own in head.timeline.tips(MAIN):
         return head
-    state = git.history.load()
-    tree = state.trees.get(git.history.name)
+    tree = git.history.load().trees.get(git.history.name)
     if tree is None:
         return head
     with suppress(StoreError, ConflictError):
-        head = await _claim_segment(workspace, git, head, tree.branch)
-        place = GitPlace(tree.branch, tree.commit)
-        await _update_standing(workspace, git, head.timeline, place)
-        git.stamp, git.anchors = git.history.stamp(), head.timeline.anchors
+        async with git.looking:
+            head = await _claim_segment(workspace, git, head, tree.branch)
+            await _update_standing(workspace, git, head.timeline)
+            git.stamp, git.anchors = git.history.stamp(), head.timeline.anchors
     return head
 
 
@@ -134,53 +134,87 @@ def choose_segment(workspace: Workspace, timeline: Timeline) -> SegmentId:
     return own if own is not None and own in tips else tips[-1]
 
 
-async def _look(workspace: Workspace, git: GitFollower, head: Head, place: GitPlace) -> Head:
-    with git.history.alone() as alone:
-        if not alone:  # another session looks, and leaves what it finds
-            return head
-        state = git.history.load()
-        if git.task is None:
-            known = await _list_known(workspace, git, head.timeline, state)
-            work = asyncio.to_thread(observe, git.history, place, state, known)
-            git.task = asyncio.create_task(work)
-        done, _ = await asyncio.wait([git.task], timeout=_WAIT_SECONDS_MAX)
-        if not done:
+async def _catch_up(
+    workspace: Workspace, git: GitFollower, head: Head, seconds: float
+) -> tuple[Head, object]:
+    """Look until what was seen is where HEAD is now; the head, and the stamp if that succeeded."""
+    until = asyncio.get_running_loop().time() + seconds
+    while True:
+        stamp = git.history.stamp()
+        place = git.history.look()
+        git.pause = place.pause
+        if place.pause or workspace.policy.meta or _is_seen(git, place):
+            return head, stamp
+        with git.history.alone() as alone:
+            if alone:
+                head, answered = await _look(workspace, git, head, place, until)
+            else:  # another session looks, and leaves what it finds
+                answered = asyncio.get_running_loop().time() < until
+                await asyncio.sleep(_POLL_SECONDS)
+        if not answered:
             git.tell(_SLOW)
-            return head
-        task, git.task = git.task, None
-        try:
-            found: Observation = task.result()
-        except GitSilentError as error:
-            git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
-            return head
-        head = await _write_anchors(workspace, head, found)
-        state = await _tell_offers(workspace, git, head.timeline, found)
-        git.history.save(state)
-        for note in found.notes:
-            git.tell(note)
-        return head
+            return head, None
+
+
+def _is_seen(git: GitFollower, place: GitPlace) -> bool:
+    seen = git.history.load().trees.get(git.history.name)
+    return seen is not None and (seen.branch, seen.commit) == (place.branch, place.commit)
+
+
+async def _look(
+    workspace: Workspace, git: GitFollower, head: Head, place: GitPlace, until: float
+) -> tuple[Head, bool]:
+    """Look at git and write what came of it; whether git answered in time.
+
+    An answer that comes late is taken by the next call, unless another session was first.
+    """
+    state = git.history.load()
+    if git.task is None or git.asked_with is not state:
+        known = await _list_known(workspace, git, head.timeline, state)
+        work = asyncio.to_thread(observe, git.history, place, state, known)
+        git.task, git.asked_with = asyncio.create_task(work), state
+    left = max(0.0, until - asyncio.get_running_loop().time())
+    done, _ = await asyncio.wait([git.task], timeout=left)
+    if not done:
+        return head, False
+    task, git.task = git.task, None
+    try:
+        found: Observation = task.result()
+    except GitSilentError as error:
+        git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
+        return head, False
+    head = await _write_anchors(workspace, head, found)
+    git.history.save(await _tell_offers(workspace, git, head.timeline, found))
+    for note in found.notes:
+        git.tell(note)
+    return head, True
 
 
 async def _list_known(
     workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
 ) -> KnownMemories:
-    written, tracked = await _find_written(workspace, git, state.claims)
+    written = await _find_written(workspace, state.claims)
+    tracked = await _find_tracked(workspace, git, written)
     anchors = tuple(list_anchors(timeline).values())
     return KnownMemories(anchors, frozenset(written), frozenset(tracked))
 
 
-async def _find_written(
-    workspace: Workspace, git: GitFollower, segments: Iterable[SegmentId]
-) -> tuple[set[SegmentId], set[SegmentId]]:
-    """Of these segments those with records, and those of which git tracks any record."""
-    written: set[SegmentId] = set()
-    tracked: set[SegmentId] = set()
-    for segment in segments:
-        if ids := await workspace.project.index.ids_of_segments([segment]):
-            written.add(segment)
-            if await asyncio.to_thread(git.history.tracked, ids):
-                tracked.add(segment)
-    return written, tracked
+async def _find_written(workspace: Workspace, segments: Iterable[SegmentId]) -> set[SegmentId]:
+    """Those of these segments that have records."""
+    index = workspace.project.index
+    return {segment for segment in segments if await index.ids_of_segments([segment])}
+
+
+async def _find_tracked(
+    workspace: Workspace, git: GitFollower, segments: Collection[SegmentId]
+) -> set[SegmentId]:
+    """Those of these segments of which git tracks any record: they go where their files go."""
+    index = workspace.project.index
+    tracked = git.history.tracked
+    if not await asyncio.to_thread(tracked, await index.ids_of_segments(segments)):
+        return set()
+    ids = {segment: await index.ids_of_segments([segment]) for segment in segments}
+    return {segment for segment in segments if tracked(ids[segment])}
 
 
 async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
@@ -226,7 +260,7 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
         state = git.history.load()
         others = {tree.branch for tree in state.trees.values()} - {branch}
         tips = head.timeline.tips(MAIN)
-        written, _ = await _find_written(workspace, git, tips)
+        written = await _find_written(workspace, tips)
         owned = {s for s in tips if others.intersection(state.claims.get(s, ()))}
         free = [s for s in tips if s not in written and s not in owned]
         mine = [s for s in tips if state.claims.get(s) == (branch,)]
@@ -276,31 +310,26 @@ def _find_parents(timeline: Timeline, tips: Sequence[SegmentId]) -> tuple[Segmen
     return tuple(dict.fromkeys(parents)) or (ROOT,)
 
 
-async def _update_standing(
-    workspace: Workspace, git: GitFollower, timeline: Timeline, place: GitPlace
-) -> None:
+async def _update_standing(workspace: Workspace, git: GitFollower, timeline: Timeline) -> None:
     """Compute where memories stand, and tell once what is shown no more, or again."""
     state = git.history.load()
     tree = state.trees.get(git.history.name)
     if tree is None:  # never looked: nothing is known
         return
-    anchors = list_anchors(timeline)
-    unasked = {a.commit for a in anchors.values()} - tree.asked
+    unasked = {anchor.commit for anchor in list_anchors(timeline).values()} - tree.asked
     away = set(tree.away)
-    if unasked and not place.pause:
+    if unasked:
         with suppress(GitSilentError):
             away |= await asyncio.to_thread(git.history.find_away, unasked, tree.commit)
-    first = find_standing(
-        timeline, tree.branch, away=away, claims=state.claims, reverts=state.reverts
-    )
-    _, tracked = await _find_written(workspace, git, first.hides)
-    own = next((s for s in timeline.tips(MAIN) if state.claims.get(s) == (tree.branch,)), None)
-    standing = find_standing(
-        timeline, tree.branch, away=away, claims=state.claims, reverts=state.reverts,
-        tracked=tracked,
+    find = partial(
+        find_standing, timeline, tree.branch,
+        away=away, claims=state.claims, reverts=state.reverts,
     )  # fmt: skip
-    before = git.standing
-    git.standing = Standing(standing.marks, standing.hides, own)
+    found = find()
+    if tracked := await _find_tracked(workspace, git, found.hides):
+        found = find(tracked=tracked)
+    own = next((s for s in timeline.tips(MAIN) if state.claims.get(s) == (tree.branch,)), None)
+    before, git.standing = git.standing, Standing(found.marks, found.hides, own)
     if git.mode == "follow" and not workspace.policy.meta:
         await _tell_moves(workspace, git, timeline, before, tree.branch)
 

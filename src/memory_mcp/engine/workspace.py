@@ -369,7 +369,8 @@ class Strangers:
 class GitFollower:
     """What this process knows of git: where memories stand, and what is to be told of it.
 
-    `asked` is the mode of the settings, if they set one. `task` reads git while calls go on.
+    `asked` is the mode of the settings, if they set one. `task` reads git while calls go on,
+    from the state `asked_with`. A call holds `looking` while it looks.
     """
 
     def __init__(self, history: GitHistory, asked: GitMode | None) -> None:
@@ -382,6 +383,8 @@ class GitFollower:
         self.anchors: object = None
         self.looked = False
         self.task: asyncio.Task[Any] | None = None
+        self.asked_with: object = None
+        self.looking = asyncio.Lock()
         self._notes: list[str] = []
 
     def tell(self, note: str) -> None:

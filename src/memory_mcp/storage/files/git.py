@@ -64,12 +64,16 @@ _FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIR
 class LocalGit:
     """Implements `ports.GitHistory` over a work tree."""
 
-    def __init__(self, work_tree: Path, machine: Path, disk: Disk) -> None:
+    def __init__(
+        self, work_tree: Path, machine: Path, disk: Disk, environment: Mapping[str, str]
+    ) -> None:
         self._tree = str(work_tree)
         self._dir = find_git_dir(self._tree)
         self._common = find_common_git_dir(self._dir) if self._dir else ""
         self.name = self._dir
         self._disk = disk
+        inherited = {name: value for name, value in environment.items() if name not in _FOREIGN}
+        self._environment = inherited | _ENVIRONMENT
         self._state = machine / STATE_FILE
         self._lock = machine / _LOCK_FILE
         self._paths = (os.path.join(self._dir, "HEAD"), os.path.join(self._dir, "logs", "HEAD"))
@@ -241,13 +245,12 @@ class LocalGit:
         program = shutil.which("git")
         if program is None:
             raise GitSilentError("there is no git on this machine")
-        environment = {k: v for k, v in os.environ.items() if k not in _FOREIGN} | _ENVIRONMENT
         try:
             done = subprocess.run(  # noqa: S603  # git, with values that are hashes of commits
                 [program, "--git-dir", self._dir, "-c", "core.fsmonitor=false", *arguments],
                 input="\n".join(lines) + "\n" if lines else "", capture_output=True,
                 text=True, encoding="utf-8", errors="surrogateescape", check=False,
-                timeout=_GIT_SECONDS_MAX, env=environment, cwd=self._dir,
+                timeout=_GIT_SECONDS_MAX, env=self._environment, cwd=self._dir,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise GitSilentError(f"git {arguments[0]}: {error}") from error
