@@ -138,14 +138,15 @@ def build_workspace(
             records, indexes, logs, pulled, mirrors, meanings, strict=True
         )
     ]
+    git = _build_git(settings, places, writer)
     workspace = Workspace(
         project=banks[0],
         user=banks[1],
         strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
-        git=_build_git(settings, places, writer),
+        git=git,
         heads=heads,
         nudges=_build_nudges(settings, writer),
-        views=_build_views(places, settings, writer),
+        views=_build_views(places, settings, writer, git),
         inbox=LocalInbox(places.machine_dir, writer, trees),
         suggestions=LocalSuggestions(places.machine_dir, writer),
         journal=LocalImportJournal(places.machine_dir, writer),
@@ -302,7 +303,9 @@ def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:
     return LocalNudges(folder_of, disk)
 
 
-def _build_views(places: ProjectFolders, settings: Settings, disk: Disk) -> LocalViews:
+def _build_views(
+    places: ProjectFolders, settings: Settings, disk: Disk, git: GitFollower | None
+) -> LocalViews:
     """The rendered files: beside the memories, and in the project's `.claude`."""
     return LocalViews(
         places.machine_dir,
@@ -312,6 +315,7 @@ def _build_views(places: ProjectFolders, settings: Settings, disk: Disk) -> Loca
         head_file=places.state_dir / HEAD_FILE,
         project=places.project_dir,
         whose=(settings.user, str(settings.home or "")),
+        follows=git.list_followed if git else tuple,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 from doors import agent, history, records
@@ -26,26 +27,30 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
 
 
-@pytest.fixture(params=[True, False], ids=["ignored", "committed"])
-def ignored(request: pytest.FixtureRequest) -> bool:
+Kept = Literal["ignored", "committed"]
+"""Whether git ignores the records, or they are committed with the code."""
+
+
+@pytest.fixture(params=get_args(Kept))
+def kept(request: pytest.FixtureRequest) -> Kept:
     return request.param
 
 
 @asynccontextmanager
 async def world(
-    settings: Settings, project: Path, *, ignored: bool, mode: GitMode | None = "follow"
+    settings: Settings, project: Path, *, kept: Kept, mode: GitMode | None = "follow"
 ) -> AsyncGenerator[GitWorld]:
-    make_world(project, ignored=ignored)
+    make_world(project, ignored=kept == "ignored")
     async with agent(in_git(settings, mode), "auto") as client:
         yield GitWorld(client, project)
 
 
 @asynccontextmanager
 async def parted(
-    settings: Settings, project: Path, *, ignored: bool = True, mode: GitMode | None = "follow"
+    settings: Settings, project: Path, *, kept: Kept = "ignored", mode: GitMode | None = "follow"
 ) -> AsyncGenerator[GitWorld]:
     """A written and committed on main, then B on feature; HEAD is on feature."""
-    async with world(settings, project, ignored=ignored, mode=mode) as w:
+    async with world(settings, project, kept=kept, mode=mode) as w:
         await w.write(A)
         w.commit("a")
         assert await w.recalled() == {A}
@@ -57,10 +62,10 @@ async def parted(
 
 
 async def test_a_checkout_leaves_what_was_written_elsewhere(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """There and back, as often as one likes: no move is made for it."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         moves = len(history(project))
         for _ in range(2):
             w.git("switch", "-q", "main")
@@ -72,10 +77,10 @@ async def test_a_checkout_leaves_what_was_written_elsewhere(
 
 
 async def test_what_is_written_later_on_main_is_not_known_on_feature(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """What was known where the branches part is known on both."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.git("switch", "-q", "main")
         await w.write(C)
         w.commit("c")
@@ -85,10 +90,10 @@ async def test_what_is_written_later_on_main_is_not_known_on_feature(
 
 
 async def test_what_is_not_committed_stays_with_its_branch(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """Git carries files that are not committed to any branch; memories stay where they belong."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         await w.write(D)
         w.git("switch", "-q", "main")
         assert await w.recalled() == {A}
@@ -97,10 +102,10 @@ async def test_what_is_not_committed_stays_with_its_branch(
 
 
 async def test_a_merge_brings_the_memories_of_the_branch(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """A true merge: both sides hold."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.git("switch", "-q", "main")
         await w.write(C)
         w.commit("c")
@@ -109,20 +114,20 @@ async def test_a_merge_brings_the_memories_of_the_branch(
 
 
 async def test_a_fast_forward_brings_the_memories_of_the_branch(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """Even if nobody looked in between."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.git("switch", "-q", "main")
         w.git("merge", "-q", "--ff-only", "feature")
         assert await w.recalled() == {A, B}
 
 
 async def test_a_squash_that_has_all_of_a_branch_brings_its_memories(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """It is proved by the change itself; that the branch is deleted does not matter."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.commit("more", in_file="b")
         w.git("switch", "-q", "main")
         assert await w.recalled() == {A}
@@ -133,10 +138,10 @@ async def test_a_squash_that_has_all_of_a_branch_brings_its_memories(
 
 
 async def test_an_amended_commit_keeps_its_memories(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """Its old commit is in no history any more."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.git("commit", "-q", "--amend", "-m", "better")
         assert await w.recalled() == {A, B}
         w.git("switch", "-q", "main")
@@ -146,10 +151,10 @@ async def test_an_amended_commit_keeps_its_memories(
 
 
 async def test_a_hard_reset_hides_what_came_after_and_forward_brings_it_back(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, kept: Kept
 ) -> None:
     """B was written before its commit, when HEAD was still at the commit before."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.git("reset", "-q", "--hard", "HEAD~1")
         assert await w.recalled() == {A}
         w.git("reset", "-q", "--hard", "ORIG_HEAD")
@@ -158,10 +163,10 @@ async def test_a_hard_reset_hides_what_came_after_and_forward_brings_it_back(
 
 @pytest.mark.parametrize("how", ["--soft", "--mixed"])
 async def test_a_reset_that_keeps_the_work_keeps_its_memories(
-    settings: Settings, project: Path, ignored: bool, how: str
+    settings: Settings, project: Path, kept: Kept, how: str
 ) -> None:
     """The next commit closes them anew."""
-    async with parted(settings, project, ignored=ignored) as w:
+    async with parted(settings, project, kept=kept) as w:
         w.git("reset", "-q", how, "HEAD~1")
         assert await w.recalled() == {A, B}
         commit_all(project, "again")
@@ -182,18 +187,15 @@ async def test_memories_of_a_reverted_commit_are_marked(
         assert await w.standing() == {A: "", B: ""}
 
 
-async def test_nothing_moves_while_head_is_detached(
-    settings: Settings, project: Path, ignored: bool
-) -> None:
+async def test_nothing_moves_while_head_is_detached(settings: Settings, project: Path) -> None:
     """To look around in old commits hides nothing."""
-    async with parted(settings, project, ignored=True) as w:
+    async with parted(settings, project) as w:
         w.git("checkout", "-q", "--detach", "HEAD~1")
         assert await w.recalled() == {A, B}
         await w.write(D)
         assert await w.recalled() == {A, B, D}
         w.git("switch", "-q", "main")
         assert await w.recalled() == {A}
-    del ignored
 
 
 async def test_durable_memories_are_everywhere(settings: Settings, project: Path) -> None:

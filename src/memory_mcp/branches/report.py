@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import find_suppressed_by_restore
+from memory_mcp.code import describe_groups, report_git
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.ids import MAIN, SegmentId
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
@@ -47,6 +48,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         *await describe_strangers(workspace),
         *_list_warnings(workspace, timeline, phase.worked_on, invalidated),
         *await describe_pending_erasures(workspace),
+        *await _describe_git(workspace),
     )
     mirrored: OutboxCounts | None = None
     if workspace.mirrored:
@@ -72,6 +74,14 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         phase_sealed=phase.by == "checkpoint",
         parents=find_parents(timeline),
     )
+
+
+async def _describe_git(workspace: Workspace) -> list[str]:
+    """What stands elsewhere in git, on the line that follows it."""
+    if workspace.git is None or workspace.caller.branch != MAIN:
+        return []
+    report = await report_git(workspace)
+    return [] if isinstance(report, Skipped) else describe_groups(report.groups, report.mode)
 
 
 async def _count_hidden(

@@ -91,6 +91,10 @@ async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:
             found = [head.last, *found]
         for record in sorted(found, key=lambda record: record.id, reverse=True):
             move = record.move
-            if move and move.act not in ("fork", "join") and move.branch == workspace.caller.branch:
+            if (
+                move
+                and move.act not in ("fork", "join", "anchor")
+                and move.branch == workspace.caller.branch
+            ):
                 return record
     return None

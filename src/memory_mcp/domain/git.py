@@ -10,7 +10,7 @@ from memory_mcp.domain.record import FrozenModel
 from memory_mcp.frozen import frozen
 
 GitMode = Literal["off", "mark", "follow"]
-"""Whether git is looked at, whether memories say where they stand, and whether others are hidden."""
+"""Git is not looked at; or memories say where they stand; or those that stand elsewhere hide."""
 
 Pause = Literal[
     "", "no repository", "no commit", "detached", "operation", "locked", "no reflog", "shallow",

@@ -112,8 +112,8 @@ class Hit:
     `place` says where on the timeline it was written, if another machine wrote it and it is not
     stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
     are those that contradict it, where nothing says who is right. `passage` is the part of a long
-    memory that matched, `same_words` are the words of the question that it holds. `standing` says in a word why it may not hold for
-    the code as it is here.
+    memory that matched, `same_words` are the words of the question that it holds. `standing` says
+    in a word why it may not hold for the code as it is here.
     """
 
     record: Record

@@ -17,15 +17,14 @@ from typing import Final
 from memory_mcp.domain.git import (
     EVERYWHERE,
     GitEvent,
-    GitMode,
     GitPlace,
     GitState,
     Mark,
     Standing,
 )
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
-from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
-from memory_mcp.domain.normalise import pluralise
+from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, SUMMARY_CHARS_MAX
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import MEMORY_KINDS, Move, Record, format_time
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
@@ -56,11 +55,6 @@ PAUSES: Final = {
 }
 
 
-def find_mode(git: GitFollower) -> GitMode:
-    """What was set, else what was chosen for this project on this machine, else marks."""
-    return git.asked or git.history.load().mode or "mark"
-
-
 def get_standing(workspace: Workspace) -> Standing:
     """Where memories stand for this caller; everywhere, on a branch that was chosen."""
     git = workspace.git
@@ -80,7 +74,7 @@ def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozens
     return chain - hides if git and hides and git.mode == "follow" else chain
 
 
-async def follow_git(workspace: Workspace, head: Head, seconds: float = WAIT_SECONDS_MAX) -> Head:
+async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None = None) -> Head:
     """Look at git if it moved since the last look; the head, with the anchors that came of it.
 
     It raises nothing: where git cannot be followed, memories stand as they stood.
@@ -92,12 +86,12 @@ async def follow_git(workspace: Workspace, head: Head, seconds: float = WAIT_SEC
     if stamp == git.stamp and head.timeline.anchors is git.anchors:
         return head
     async with git.looking:
-        git.mode = find_mode(git)
+        git.mode = git.find_mode()
         if git.mode == "off":
             git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
             return head
         with suppress(StoreError, ConflictError):
-            seconds = WAIT_SECONDS_MAX if seconds is None else seconds
+            seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
             head, stamp = await _catch_up(workspace, git, head, seconds)
             await _update_standing(workspace, git, head.timeline)
             git.stamp, git.anchors = stamp, head.timeline.anchors
@@ -226,7 +220,7 @@ async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -
 
 
 async def anchor_segments(
-    workspace: Workspace, new: NewAnchor, undoes: tuple[RecordId, ...] = ()
+    workspace: Workspace, new: NewAnchor, undoes: tuple[RecordId, ...] = (), *, by_git: bool = True
 ) -> tuple[Head, Record]:
     """Write the anchor as a move; it seals those of its segments that are open."""
 
@@ -244,10 +238,11 @@ async def anchor_segments(
             git_branch=anchor.git_branch,
             undoes=undoes,
         )
-        content = f"git: {pluralise(len(anchor.segments), 'segment', 'segments')} {new.why}"
-        return _by_git(
-            build_move_record(workspace, head, step, id_=id_, at=at, kind="move", content=content)
+        content = cut(f"git: what was written {new.why}", SUMMARY_CHARS_MAX)
+        record = build_move_record(
+            workspace, head, step, id_=id_, at=at, kind="move", content=content
         )
+        return _by_git(record) if by_git else record
 
     return await _move(workspace, plan)
 
@@ -343,8 +338,10 @@ async def _tell_moves(
     if not git.looked:  # at the start of a process nothing has changed
         git.looked = True
         return
-    gone = await _count(workspace, timeline, fresh & chain)
-    here = await _count(workspace, timeline, back & chain)
+    if fresh or back:
+        workspace.project.changes.note()  # pages and openings are rendered anew
+    gone = await count_memories(workspace, timeline, fresh & chain)
+    here = await count_memories(workspace, timeline, back & chain)
     if not gone and not here:
         return
     parts = [f"{pluralise(here)} of it recalled again"] if here else []
@@ -361,7 +358,10 @@ async def _tell_moves(
                 git.history.save(state.model_copy(update={"event": event}))
 
 
-async def _count(workspace: Workspace, timeline: Timeline, segments: Collection[SegmentId]) -> int:
+async def count_memories(
+    workspace: Workspace, timeline: Timeline, segments: Collection[SegmentId]
+) -> int:
+    """How many memories lie in these segments, wherever these stand."""
     if not segments:
         return 0
     view = View(chain=timeline.chain(MAIN), now=workspace.clock.now())
@@ -376,7 +376,9 @@ async def _tell_offers(
     offered = list(found.state.offered)
     anchored = group_by_segment(list_anchors(timeline).values())
     for offer in found.offers:
-        count = await _count(workspace, timeline, [s for s in offer.segments if s in anchored])
+        count = await count_memories(
+            workspace, timeline, [s for s in offer.segments if s in anchored]
+        )
         if offer.key not in offered and count:
             offered.append(offer.key)
             git.tell(describe_offer(offer, count))

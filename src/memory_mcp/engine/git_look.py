@@ -29,6 +29,8 @@ _ADVANCES: Final = ("commit:", "commit (merge)", "commit (initial)", "merge ", "
 """Beginnings of lines that only add commits; for others git is asked what they dropped."""
 _LINES_MAX: Final = 8
 """Lines of work that are compared with what came, to find them squashed."""
+_COPIES_MAX: Final = 50
+"""Of the commits that came, the newest are looked at as possible copies."""
 _SHORT: Final = 8
 """Digits of a commit in a sentence."""
 
@@ -63,9 +65,7 @@ class Observation:
 
 @frozen
 class KnownMemories:
-    """What is known before a look: the anchors, and of each claimed segment whether it has records
-    and whether git tracks any of them.
-    """
+    """The anchors before a look, and the claimed segments with records, and with tracked ones."""
 
     anchors: Sequence[Anchor]
     written: frozenset[SegmentId]
@@ -103,7 +103,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     owners = {owner for each in state.claims.values() for owner in each}
     gone: set[str] = set()
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
-        seen = state.branches.get(branch)
+        seen = look.branches.get(branch)
         found = git.read_branch(branch, seen)
         if found is None:
             gone.add(branch)
@@ -140,6 +140,10 @@ def _begin_branch(
 
     What is not committed goes along to a branch that is begun from where the work tree stood.
     """
+    for at, step in enumerate(steps):
+        if step.renames in look.branches:
+            _rename(look, step.renames, branch)
+            return steps[at + 1 :]
     made = steps[0] if steps else None
     if made is None or not made.creates or made.message != "branch: Created from HEAD":
         return ()
@@ -148,9 +152,9 @@ def _begin_branch(
     if made.new not in (before.commit, look.branches.get(before.branch, before).commit):
         return ()
     for segment, owners in look.claims.items():
-        if before.branch in owners and branch not in owners:
-            if segment in look.known.written:
-                look.claims[segment] = (*owners, branch)
+        taken = before.branch in owners and branch not in owners
+        if taken and segment in look.known.written:
+            look.claims[segment] = (*owners, branch)
     return steps[1:]
 
 
@@ -160,7 +164,7 @@ def _read_steps(
     for step in _join_resets(steps):
         try:
             if step.creates and seen:  # another branch of the same name
-                _anchor_claims(look, branch, seen.commit, "was left on a branch that was removed")
+                _anchor_claims(look, branch, seen.commit, f"on {branch}, which was removed")
             elif old := step.renames:
                 _rename(look, old, branch)
             elif step.resets:
@@ -195,7 +199,7 @@ def _follow_advance(look: _Look, branch: str, step: RefStep) -> None:
         if lost:
             _anchor_anew(look, step, lost)
     if step.closes:
-        _anchor_claims(look, branch, step.new, f"was closed by commit {step.new[:_SHORT]}")
+        _anchor_claims(look, branch, step.new, f"before commit {step.new[:_SHORT]}")
 
 
 def _anchor_anew(look: _Look, step: RefStep, lost: Sequence[str]) -> None:
@@ -208,7 +212,7 @@ def _anchor_anew(look: _Look, step: RefStep, lost: Sequence[str]) -> None:
     before = look.git.find_patches([anchor.commit for anchor in anchors])
     for anchor in anchors:
         target = after.get(before.get(anchor.commit, ""), step.new)
-        why = f"stood on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
+        why = f"on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
         _add_anchor(look, anchor.segments, target, anchor.git_branch, why)
 
 
@@ -217,7 +221,7 @@ def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
     if step.old == step.new or branch != look.place.branch:
         return
     if look.git.shows(step.old, step.new) == step.new:
-        why = f"was left on {step.old[:_SHORT]} by a reset"
+        why = f"on {step.old[:_SHORT]}, which a reset left"
         _anchor_claims(look, branch, step.old, why)
         return
     lost = {commit.commit for commit in look.git.list_commits(step.new, step.old)}
@@ -267,7 +271,8 @@ def _find_arrivals(look: _Look, away: set[str], gone: set[str]) -> list[Offer]:
     """Find lines of work that came as one commit, or as copies; offer what is not proved."""
     lines = _list_lines(look, away)
     single = {c.commit: c for c in look.came if len(c.parents) == 1}
-    patches = look.git.find_patches(list(single)[-50:]) if lines and single else {}
+    wanted = list(single)[-_COPIES_MAX:] if lines else []
+    patches = look.git.find_patches(wanted)
     made = {patch: commit for commit, patch in patches.items()}
     offers: list[Offer] = []
     for name, anchors in list(lines.items())[-_LINES_MAX:]:
@@ -280,7 +285,7 @@ def _find_arrivals(look: _Look, away: set[str], gone: set[str]) -> list[Offer]:
             except GitSilentError:
                 squashed = None
             if squashed and squashed not in look.picked:
-                why = f"came from {name} with {squashed[:_SHORT]}, which has all of its changes"
+                why = f"on {name}, all of which came with {squashed[:_SHORT]}"
                 _add_anchor(look, segments, squashed, name, why)
                 continue
             offers += _offer_copies(look, name, anchors, made)

@@ -376,7 +376,7 @@ class GitFollower:
     def __init__(self, history: GitHistory, asked: GitMode | None) -> None:
         self.history = history
         self.asked = asked
-        self.mode: GitMode = asked or "mark"
+        self.mode: GitMode = self.find_mode()
         self.pause: Pause = ""
         self.standing = EVERYWHERE
         self.stamp: object = None
@@ -386,6 +386,15 @@ class GitFollower:
         self.asked_with: object = None
         self.looking = asyncio.Lock()
         self._notes: list[str] = []
+
+    def find_mode(self) -> GitMode:
+        """What was set, else what was chosen for this project on this machine, else marks."""
+        chosen: GitMode | None = self.asked or self.history.load().mode
+        return "mark" if chosen is None else chosen
+
+    def list_followed(self) -> Sequence[str]:
+        """The files that say where the work tree stands, if what stands elsewhere is hidden."""
+        return self.history.files if self.mode == "follow" else ()
 
     def tell(self, note: str) -> None:
         """Keep the note for the next answer."""

@@ -11,7 +11,8 @@ class GitHistory(Protocol):
     """The repository of a work tree, and what this machine remembers of it.
 
     - `stamp` stays equal as long as HEAD and the memory of it did not change. It takes a few
-      microseconds and never fails. `name` tells this work tree from others of the repository.
+      microseconds and never fails. `files` are those of git that it looks at. `name` tells this
+      work tree from others of the repository.
     - `look` reads HEAD. `read_branch` returns the lines that were added to the branch's reflog
       since it was seen, oldest first, and how it is now; None if there is no such branch or reflog.
     - `tracked` returns those of these files' names that git's index holds anywhere.
@@ -30,6 +31,7 @@ class GitHistory(Protocol):
     """
 
     name: str
+    files: Sequence[str]
 
     def stamp(self) -> object: ...
     def look(self) -> GitPlace: ...

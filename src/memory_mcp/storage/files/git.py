@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -76,7 +76,10 @@ class LocalGit:
         self._environment = inherited | _ENVIRONMENT
         self._state = machine / STATE_FILE
         self._lock = machine / _LOCK_FILE
-        self._paths = (os.path.join(self._dir, "HEAD"), os.path.join(self._dir, "logs", "HEAD"))
+        self.files: Sequence[str] = (
+            os.path.join(self._dir, "HEAD"),
+            os.path.join(self._dir, "logs", "HEAD"),
+        )
         self._paused = False
         self._loaded: tuple[object, GitState] | None = None
         self._index: tuple[object, frozenset[str]] | None = None
@@ -84,7 +87,7 @@ class LocalGit:
     def stamp(self) -> object:
         if self._paused:  # an operation ends without a word
             return object()
-        return (*map(stamp_file, self._paths), stamp_file(str(self._state)))
+        return (*map(stamp_file, self.files), stamp_file(str(self._state)))
 
     def look(self) -> GitPlace:
         place = self._look()
@@ -108,7 +111,7 @@ class LocalGit:
             pause = "no commit"
         elif os.path.lexists(os.path.join(self._common, "shallow")):
             pause = "shallow"
-        elif not os.path.exists(self._paths[1]) or not os.path.exists(self._reflog(branch)):
+        elif not os.path.exists(self.files[1]) or not os.path.exists(self._reflog(branch)):
             pause = "no reflog"
         return GitPlace(branch, commit, pause)
 
@@ -121,10 +124,9 @@ class LocalGit:
         path = self._reflog(branch)
         if seen and (found := stamp_file(path)) and found[1] == seen.size:
             return (), seen
-        try:
+        data = b""
+        with suppress(OSError):
             data = read_file(path, _REFLOG_BYTES_MAX, self._common)
-        except OSError:
-            return None
         steps = [step for line in data.splitlines() if (step := _parse_step(line))]
         if not steps:
             return None
