@@ -41,6 +41,7 @@ from memory_mcp.models.local import (
 )
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue, ResourceFiles
 from memory_mcp.ranking.analysis import extract_fields
+from memory_mcp.storage.files.code import LocalCode
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalImportJournal
@@ -144,6 +145,7 @@ def build_workspace(
         user=banks[1],
         strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
         git=git,
+        code=LocalCode(places.work_tree) if places.work_tree else None,
         heads=heads,
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, writer, git),

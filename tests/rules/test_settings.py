@@ -141,6 +141,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         ),
         nudge_queue="https://sqs.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
         recall_window=7,
+        git="follow",
     )
 
 

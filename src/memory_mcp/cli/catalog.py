@@ -77,6 +77,8 @@ GROUPS: Final = {
               "take in what another program remembers, or an export"),
         Entry("doctor", "maintenance", "check and mend",
               "check every invariant of files and index, mend or rebuild them", _PROJECT),
+        Entry("stale", "git", "what the code left",
+              "memories whose cited code has changed or is gone"),
         Entry("git", "git", "follow the code",
               "whether memory follows git, and where in it memories stand"),
         Entry("trust", "maintenance", "let a clone's count",

@@ -1,15 +1,22 @@
-"""`memory-mcp git`: whether memory follows git, and where memories stand in it."""
+"""`memory-mcp git` and `stale`: where memories stand in git, and what they cite that moved."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Final
 
 from memory_mcp import code
+from memory_mcp.cli.arguments import whole_within
 from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
 from memory_mcp.cli.output import Output
 from memory_mcp.code import GitReport
+from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 
+_SHOWN_CHARS_MAX: Final = 200
+_ANSWERS: Final = (
+    "Still true: `memory-mcp update ID TEXT` with the same text cites the code as it is now. No "
+    "longer: correct it with another text, or `memory-mcp forget ID`."
+)
 _MODES: Final = {
     "off": "Git changes nothing about memory.",
     "mark": "Memories say where in git they stand; nothing is hidden.",
@@ -60,4 +67,32 @@ def _add_options(parser: ArgumentParser) -> None:
     bring.add_argument("name", metavar="NAME", help="the branch or commit they stand on")
 
 
-COMMANDS: Final = {"git": Subcommand(in_workspace(git), _add_options)}
+async def stale(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """List the memories whose ground has moved, worst first, and what can be done."""
+    found = await code.find_stale(workspace, args.limit)
+    if isinstance(found, Skipped):
+        return found
+    listed = [
+        {"memoryId": each.record.id, "content": each.record.content,
+         "cites": [str(checked) for checked in each.checked], "commit": each.commit or None}
+        for each in found.stale
+    ]  # fmt: skip
+    lines = [
+        f"{code.describe_stale(each)}\n  {cut(each.record.content, _SHOWN_CHARS_MAX)} "
+        f"[{each.record.id}]"
+        for each in found.stale
+    ]
+    summary = f"{len(found.stale)} of {pluralise(found.citing)} that cite code rest on what moved."
+    message = "\n".join([*lines, summary, *([_ANSWERS] if lines else [])])
+    return Output({"success": True, "stale": listed, "citing": found.citing, "message": message})
+
+
+def _add_stale_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", type=whole_within(0), default=20, metavar="N",
+                        help="memories at most (default 20); 0 shows all")  # fmt: skip
+
+
+COMMANDS: Final = {
+    "stale": Subcommand(in_workspace(stale), _add_stale_options),
+    "git": Subcommand(in_workspace(git), _add_options),
+}

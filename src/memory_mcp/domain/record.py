@@ -230,6 +230,23 @@ class Lineage(FrozenModel):
     base: SegmentIds = ()
 
 
+class Citation(FrozenModel):
+    """A place in the code that a memory rests on, as it was when the memory was written.
+
+    Lines `first` to `last`, or a symbol, or the whole file. `text` and `head` are hashes of the
+    cited lines and of the first of them (`domain.citations`), `blob` is git's hash of the file.
+    """
+
+    path: Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    first: StrictInt = Field(default=0, ge=0, le=10_000_000)
+    last: StrictInt = Field(default=0, ge=0, le=10_000_000)
+    symbol: Annotated[str, Field(max_length=200, pattern=r"^[\w$.:]*$")] = ""
+    text: Commit = ""
+    head: Commit = ""
+    blob: Commit = ""
+    commit: Commit = ""
+
+
 _NO_LINEAGE: Final = Lineage.model_construct()  # all defaults: nothing to validate
 _NO_ORIGIN: Final = Origin.model_construct()
 
@@ -263,6 +280,7 @@ class Record(FrozenModel):
     supersedes: RecordIds = ()
     derived_from: SourceIds = ()
     erases: RecordIds = ()
+    cites: Annotated[tuple[Citation, ...], Field(max_length=limits.CITES_MAX)] = ()
     move: Move | None = None
     meta: MetaField = Field(default_factory=dict[str, JsonValue])
     scope: Scope
@@ -393,6 +411,7 @@ class Draft:
     expires_at: datetime | None = None
     phase: int | None = None
     supersedes: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
     reach: Reach = "project"
 
 

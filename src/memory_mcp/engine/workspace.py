@@ -27,6 +27,7 @@ from memory_mcp.errors import StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.ports import (
     Clock,
+    CodeFiles,
     Embedder,
     GitHistory,
     HeadStore,
@@ -432,6 +433,7 @@ class Workspace:
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     git: GitFollower | None = None
+    code: CodeFiles | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
     shortened: ShortenedTexts = field(default_factory=ShortenedTexts)
 

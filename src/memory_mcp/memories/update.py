@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.bootstrap.views import withdraw_removed
+from memory_mcp.code import cite_again
 from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection
@@ -57,7 +58,8 @@ async def update_memory(
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
-    update = {"supersedes": tuple(sorted(replaced)), "derived_from": sources}
+    cites, recited = cite_again(workspace, old.cites, record.origin.commit)
+    update = {"supersedes": tuple(sorted(replaced)), "derived_from": sources, "cites": cites}
     record = record.model_copy(update=update)
     notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
@@ -73,6 +75,7 @@ async def update_memory(
     notes += await withdraw_removed(workspace, bank)
     notes += (
         *redacted,
+        *recited,
         *await describe_line(workspace, record),
         *await describe_pending(workspace),
     )

@@ -5,6 +5,7 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
 from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
+from memory_mcp.ports.code import CodeFiles
 from memory_mcp.ports.git import GitHistory
 from memory_mcp.ports.index import (
     Erasures,
@@ -34,6 +35,7 @@ __all__ = [
     "ChangeWatch",
     "Clock",
     "CloudTrust",
+    "CodeFiles",
     "Embedder",
     "ErasedLog",
     "Erasures",

@@ -31,6 +31,11 @@ Marker = Callable[[Record], str]
 """Says of a record, in a word, why it may not hold here; '' if it does."""
 
 
+def rank_mark(word: str) -> int:
+    """Where a memory with this mark stands: behind those without; last if its ground is gone."""
+    return bool(word) + word.endswith(" is gone")
+
+
 @frozen
 class ListingLine:
     """A text on one line, and what ends it. A `whole` one is not cut."""
@@ -298,7 +303,7 @@ def _make_listing(section: Section, seen: set[str], mark: Marker) -> Listing:
 
 def _make_lines(section: Section, seen: set[str], mark: Marker) -> Iterator[ListingLine]:
     fresh = [(mark(record), record) for record in section.records if record.id not in seen]
-    for word, record in sorted(fresh, key=lambda each: bool(each[0])):
+    for word, record in sorted(fresh, key=lambda each: rank_mark(each[0])):
         if record.id not in seen:
             seen.add(record.id)
             tail = f" ({word}) [{record.id}]" if word else f" [{record.id}]"

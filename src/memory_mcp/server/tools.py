@@ -92,6 +92,7 @@ async def add_memory(
     scope: Annotated[Literal["project", "user"], about("user: holds in every project")] = "project",
     supersedes: Annotated[list[str] | None, about("memoryIds that this replaces")] = None,
     phase: int | None = None,
+    cites: Annotated[list[str] | None, about("code it rests on: path:12-20, path#name")] = None,
     gate: Annotated[bool, about("only if worth keeping")] = False,
     suggested: Literal["keep", "drop"] | None = None,
 ) -> CallToolResult:
@@ -117,6 +118,7 @@ async def add_memory(
         expires_at=assume_utc(data.expires_at),
         phase=phase,
         supersedes=tuple(supersedes or ()),
+        cites=tuple(cites or ()),
         reach=scope,
     )
     workspace = bind_caller(ctx)

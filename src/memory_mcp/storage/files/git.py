@@ -220,6 +220,12 @@ class LocalGit:
         ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
         return ids.split()[0] if ids else ""
 
+    def find_change(self, path: str, since: str) -> str:
+        reach = [f"{since}..HEAD"] if since else ["HEAD"]
+        return self._ask(
+            ["rev-list", "--max-count=1", *reach, "--", f":(literal,top){path}"]
+        ).strip()
+
     def shows(self, old: str, new: str) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
         pairs = list(zip(listed[::2], listed[1::2], strict=False))[:_FILES_MAX]
