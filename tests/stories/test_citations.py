@@ -9,6 +9,8 @@ from doors import Json, agent, call, read, text_of
 from mcp import Client
 from real_git import commit_all, git, make_repository
 
+from memory_mcp.cli.main import main
+from memory_mcp.code.symbols import find_symbol, knows_symbols
 from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -52,6 +54,15 @@ async def found(client: Client) -> Json:
     return result
 
 
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def change(path: Path, text: str) -> None:
+    """Save the file as it is now."""
+    path.write_text(text, "utf-8", newline="")
+
+
 LINES = "src/auth/jwt.py:8-10"
 SYMBOL = "src/auth/jwt.py#Tokens.rotate"
 FILE = "src/auth/jwt.py"
@@ -67,7 +78,7 @@ async def test_a_citation_holds_while_its_text_does(
         assert (await found(client))["cites"] == [f"{place} holds"]
         assert "standing" not in await found(client)
         if place != FILE:
-            source.write_text(CODE.replace("\n", "\r\n"), "utf-8", newline="")
+            change(source, CODE.replace("\n", "\r\n"))
             assert (await found(client))["cites"] == [f"{place} holds"]
 
 
@@ -78,7 +89,7 @@ async def test_a_text_that_moves_within_its_file_holds(
     """What matters is what it says."""
     async with agent(settings, "auto") as client:
         await cite(client, place)
-        source.write_text(f"import os\n{CODE}", "utf-8")
+        change(source, f"import os\n{CODE}")
         assert (await found(client))["cites"] == [f"{place} holds{now}"]
 
 
@@ -95,7 +106,7 @@ async def test_a_text_that_changed_is_told(settings: Settings, source: Path, pla
     """In the search, and in the context."""
     async with agent(settings, "auto") as client:
         await cite(client, place)
-        source.write_text(CODE.replace("self.forget(token)", "pass"), "utf-8")
+        change(source, CODE.replace("self.forget(token)", "pass"))
         assert (await found(client))["standing"] == f"{place} has changed since"
         context = text_of(await client.call_tool("memory_context", {}))
         assert f"{FACT} ({place} has changed since)" in context
@@ -105,12 +116,12 @@ async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> Non
     """Behind what has only changed, and that behind what holds; none is hidden."""
     async with agent(settings, "auto") as client:
         other = source.with_name("other.py")
-        other.write_text("a = 1\n", "utf-8")
+        change(other, "a = 1\n")
         await cite(client, "src/auth/other.py", content="Refresh tokens are stored hashed.")
         await cite(client, LINES, content="Refresh tokens are checked against a list.")
         await cite(client, "src/auth/jwt.py#LIFETIME", content="Refresh tokens live for an hour.")
-        other.unlink()
-        source.write_text(CODE.replace("self.forget(token)", "pass"), "utf-8")
+        remove(other)
+        change(source, CODE.replace("self.forget(token)", "pass"))
         results = (await call(client, "search_memories", query="refresh tokens stored"))["results"]
         states = [each["cites"][0].split(" ", 1)[1] for each in results]
         assert states == ["holds", "has changed since", "is gone"]
@@ -159,7 +170,7 @@ async def test_stale_memories_are_reviewed(settings: Settings, source: Path) -> 
         memory = (await cite(client, SYMBOL))["memoryId"]
         prompt = await client.get_prompt("review_stale", {})
         assert "No memory rests on code that has changed" in str(prompt.messages[0].content)
-        source.write_text(CODE.replace("self.forget(token)", "pass"), "utf-8")
+        change(source, CODE.replace("self.forget(token)", "pass"))
         prompt = await client.get_prompt("review_stale", {})
         assert f"{SYMBOL} has changed since" in str(prompt.messages[0].content)
         assert memory in str(prompt.messages[0].content)
@@ -178,8 +189,6 @@ def test_the_command_lists_what_is_stale(
     monkeypatch.chdir(project)
 
     def run(*arguments: str) -> str:
-        from memory_mcp.cli.main import main
-
         assert main(list(arguments)) == 0
         return capsys.readouterr().out
 
@@ -188,7 +197,7 @@ def test_the_command_lists_what_is_stale(
     run("add", "The lifetime is an hour.", "--cite", "src/auth/jwt.py#LIFETIME")
     assert "0 of 2 memories that cite code" in run("stale")
     changed = CODE.replace("self.forget(token)", "pass").replace("LIFETIME = 3600\n", "")
-    source.write_text(changed, "utf-8")
+    change(source, changed)
     commit_all(project, "rewritten")
     commit = git(project, "rev-parse", "HEAD")[:8]
     lines = run("stale").splitlines()
@@ -212,8 +221,6 @@ def test_the_command_lists_what_is_stale(
 )
 def test_symbols_are_found_in_each_language(name: str, code: str, symbol: str, lines: str) -> None:
     """Python by itself, the others with the extra `code`."""
-    from memory_mcp.code.symbols import find_symbol, knows_symbols
-
     if not knows_symbols(name):
         pytest.skip("the extra `code` is not installed")
     found_at = find_symbol(name, code, symbol)
