@@ -86,6 +86,8 @@ class _Look:
     came: list[NewCommit] = field(default_factory=list[NewCommit])
     picked: set[str] = field(default_factory=set[str])
     notes: list[str] = field(default_factory=list[str])
+    gone: set[str] = field(default_factory=set[str])
+    rest: dict[str, Sequence[RefStep]] = field(default_factory=dict[str, Sequence[RefStep]])
 
     @property
     def anchors(self) -> list[Anchor]:
@@ -99,23 +101,11 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         GitSilentError: git could not say what HEAD reaches.
     """
     look = _Look(git, place, known, dict(state.branches), dict(state.claims), dict(state.reverts))
-    before = state.trees.get(git.name)
     owners = {owner for each in state.claims.values() for owner in each}
-    gone: set[str] = set()
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
-        seen = look.branches.get(branch)
-        found = git.read_branch(branch, seen)
-        if found is None:
-            gone.add(branch)
-            continue
-        steps, now = found
-        look.branches.pop(branch, None)
-        look.branches[branch] = now  # the last that was looked at stands last
-        if seen is None:
-            steps = _begin_branch(look, branch, steps, before)
-        _read_steps(look, branch, steps, seen)
+        _read_branch(look, branch)
     away = _find_away(look)
-    offers = _find_arrivals(look, away, gone) if away else []
+    offers = _find_arrivals(look, away) if away else []
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
     tree = SeenTree(branch=place.branch, commit=place.commit, asked=asked, away=frozenset(away))
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
@@ -133,9 +123,28 @@ def _find_away(look: _Look) -> set[str]:
     return look.git.find_away(commits, look.place.commit)
 
 
-def _begin_branch(
-    look: _Look, branch: str, steps: Sequence[RefStep], before: SeenTree | None
-) -> Sequence[RefStep]:
+def _read_branch(look: _Look, branch: str, until: str = "") -> None:
+    """Follow what became of the branch; with `until`, up to that commit, and the rest later."""
+    seen = look.branches.get(branch)
+    found = look.git.read_branch(branch, seen)
+    if branch in look.rest:
+        steps = look.rest.pop(branch)
+    elif found is None:
+        look.gone.add(branch)
+        return
+    else:
+        steps, now = found
+        look.branches.pop(branch, None)
+        look.branches[branch] = now  # the last that was looked at stands last
+        if seen is None:
+            steps = _begin_branch(look, branch, steps)
+    if until:
+        at = max((at for at, step in enumerate(steps, 1) if step.new == until), default=0)
+        steps, look.rest[branch] = steps[:at], steps[at:]
+    _read_steps(look, branch, steps, seen)
+
+
+def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
     """The steps to follow of a branch that was not seen before: those since it was begun here.
 
     What is not committed goes along to a branch that is begun from where the work tree stood.
@@ -147,12 +156,12 @@ def _begin_branch(
     made = steps[0] if steps else None
     if made is None or not made.creates or made.message != "branch: Created from HEAD":
         return ()
-    if before is None or before.branch == branch or branch != look.place.branch:
+    origin = look.git.find_origin(branch, made.new)
+    if not origin or branch != look.place.branch:
         return ()
-    if made.new not in (before.commit, look.branches.get(before.branch, before).commit):
-        return ()
+    _read_branch(look, origin, made.new)
     for segment, owners in look.claims.items():
-        taken = before.branch in owners and branch not in owners
+        taken = origin in owners and branch not in owners
         if taken and segment in look.known.written:
             look.claims[segment] = (*owners, branch)
     return steps[1:]
@@ -267,32 +276,43 @@ def _add_anchor(
         look.added.append(NewAnchor(anchor, why))
 
 
-def _find_arrivals(look: _Look, away: set[str], gone: set[str]) -> list[Offer]:
+def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
     """Find lines of work that came as one commit, or as copies; offer what is not proved."""
     lines = _list_lines(look, away)
     single = {c.commit: c for c in look.came if len(c.parents) == 1}
     wanted = list(single)[-_COPIES_MAX:] if lines else []
-    patches = look.git.find_patches(wanted)
-    made = {patch: commit for commit, patch in patches.items()}
+    made = {patch: commit for commit, patch in look.git.find_patches(wanted).items()}
     offers: list[Offer] = []
     for name, anchors in list(lines.items())[-_LINES_MAX:]:
-        segments = tuple(dict.fromkeys(s for anchor in anchors for s in anchor.segments))
         tip = look.branches[name].commit if name in look.branches else anchors[-1].commit
-        if made:
-            try:
-                start = look.came[0].parents[0] if look.came[0].parents else look.place.commit
-                squashed = made.get(look.git.find_patch(start, tip))
-            except GitSilentError:
-                squashed = None
-            if squashed and squashed not in look.picked:
-                why = f"on {name}, all of which came with {squashed[:_SHORT]}"
-                _add_anchor(look, segments, squashed, name, why)
-                continue
-            offers += _offer_copies(look, name, anchors, made)
-        if name in gone:
-            what = f"{name} is gone"
-            offers.append(Offer(f"gone:{name}:{tip}", what, name, segments))
+        squashed = _find_squash(look, made, tip) if made else ""
+        if squashed:
+            why = f"on {name}, all of which came with {squashed[:_SHORT]}"
+            _add_anchor(look, _find_reached(look, lines, tip), squashed, name, why)
+            continue
+        offers += _offer_copies(look, name, anchors, made) if made else []
+        if name in look.gone:
+            segments = tuple(dict.fromkeys(s for anchor in anchors for s in anchor.segments))
+            offers.append(Offer(f"gone:{name}:{tip}", f"{name} is gone", name, segments))
     return offers
+
+
+def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
+    """The commit that came and has all the changes of this tip since it parted; '' if none."""
+    start = look.came[0].parents[0] if look.came[0].parents else look.place.commit
+    try:
+        squashed = made.get(look.git.find_patch(start, tip), "")
+    except GitSilentError:  # they have nothing in common
+        return ""
+    return "" if squashed in look.picked else squashed
+
+
+def _find_reached(look: _Look, lines: Mapping[str, list[Anchor]], tip: str) -> list[SegmentId]:
+    """What stands on any commit that this tip reaches: a branch may have been merged into it."""
+    anchors = [anchor for each in lines.values() for anchor in each]
+    beyond = look.git.find_away({anchor.commit for anchor in anchors}, tip)
+    found = (s for anchor in anchors if anchor.commit not in beyond for s in anchor.segments)
+    return list(dict.fromkeys(found))
 
 
 def _list_lines(look: _Look, away: set[str]) -> dict[str, list[Anchor]]:

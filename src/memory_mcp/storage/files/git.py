@@ -144,6 +144,17 @@ class LocalGit:
                 return steps[at + 1 :], now
         return steps[-STEPS_MAX:], now
 
+    def find_origin(self, branch: str, commit: str) -> str:
+        data = b""
+        with suppress(OSError):
+            data = read_file(self.files[1], _REFLOG_BYTES_MAX, self._dir)
+        begin, end = "checkout: moving from ", f" to {branch}"
+        for line in reversed(data.splitlines()):
+            step = _parse_step(line)
+            if step and step.new == step.old == commit and step.message.endswith(end):
+                return step.message.removeprefix(begin).removesuffix(end)
+        return ""
+
     def tracked(self, names: Collection[str]) -> set[str]:
         path = os.path.join(self._dir, "index")
         stamp = stamp_file(path)
