@@ -88,7 +88,7 @@ class World:
         found = await bank.index.find(view, Filters(kinds=frozenset({"fact"})), 100)
         return {record.content async for record in bank.records.scan(found)}
 
-    async def take(self, step: Step) -> None:
+    async def take(self, step: Step) -> None:  # noqa: C901, PLR0912  # a case for each operation
         act, n = step
         self.count += 1
         self.seen.append(self.head)

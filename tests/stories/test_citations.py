@@ -10,7 +10,7 @@ from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.cli.main import main
-from memory_mcp.code.symbols import find_symbol, knows_symbols
+from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -223,7 +223,7 @@ def test_symbols_are_found_in_each_language(name: str, code: str, symbol: str, l
     """Python by itself, the others with the extra `code`."""
     if not knows_symbols(name):
         pytest.skip("the extra `code` is not installed")
-    found_at = find_symbol(name, code, symbol)
+    found_at = find_symbol(list_symbols(name, code), symbol)
     assert found_at is not None
     assert f"{found_at[0]}-{found_at[1]}" == lines
-    assert find_symbol(name, code, "nothing") is None
+    assert find_symbol(list_symbols(name, code), "nothing") is None

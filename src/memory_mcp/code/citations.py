@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.code.symbols import find_symbol, knows_symbols
+from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.domain.citations import (
     Checked,
     CitedPlace,
-    find_lines,
     hash_lines,
     parse_place,
 )
@@ -114,13 +113,13 @@ def _find_nearby(file: CodeFile, cited: Citation, count: int) -> int:
     same = file.lines[cited.first - 1 : cited.last]
     if len(same) == count and hash_lines(same) == cited.text:
         return cited.first
-    return find_lines(file.lines, count, cited.text, cited.head)
+    return file.find_text(count, cited.text, cited.head)
 
 
 def _check_symbol(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
     if not knows_symbols(file.path):
         return Checked(str(place), "changed")
-    lines = find_symbol(file.path, file.text, cited.symbol)
+    lines = find_symbol(file.list_symbols(list_symbols), cited.symbol)
     if lines is None:
         return Checked(str(place), "gone")
     text = hash_lines(file.lines[lines[0] - 1 : lines[1]])
@@ -158,7 +157,7 @@ def _find_place(file: CodeFile, place: CitedPlace) -> tuple[int, int] | str:
     if place.symbol and not knows_symbols(place.path):
         return "names a symbol, and of this language only lines can be cited here"
     if place.symbol:
-        found = find_symbol(place.path, file.text, place.symbol)
+        found = find_symbol(file.list_symbols(list_symbols), place.symbol)
     if found is None:
         return f"names {place.symbol!r}, which this file does not declare"
     if found[1] > len(file.lines):

@@ -9,6 +9,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from memory_mcp.domain.code_files import Symbols
+
 _GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
     ".js": ("tree_sitter_javascript", "language"),
     ".jsx": ("tree_sitter_javascript", "language"),
@@ -32,13 +34,17 @@ def knows_symbols(path: str) -> bool:
     return ending in _PYTHON or _load_parser(ending) is not None
 
 
-def find_symbol(path: str, source: str, symbol: str) -> tuple[int, int] | None:
-    """The first and last line of the symbol, named in full (`Class.method`) or by its end."""
+def list_symbols(path: str, source: str) -> Symbols:
+    """The symbols that the file declares; none of one that is being worked on."""
     ending = _find_ending(path)
     try:
-        known = dict(_list_python(source) if ending in _PYTHON else _list_others(ending, source))
-    except (SyntaxError, ValueError, RecursionError):  # it is being worked on
-        return None
+        return dict(_list_python(source) if ending in _PYTHON else _list_others(ending, source))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
+def find_symbol(known: Symbols, symbol: str) -> tuple[int, int] | None:
+    """The first and last line of the symbol, named in full (`Class.method`) or by its end."""
     if symbol in known:
         return known[symbol]
     ends = [place for name, place in known.items() if name.endswith(f".{symbol}")]

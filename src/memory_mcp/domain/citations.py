@@ -59,17 +59,6 @@ def hash_lines(lines: Sequence[str]) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
 
 
-def find_lines(lines: Sequence[str], count: int, text: str, first: str) -> int:
-    """Where a text of so many lines stands, as the number of its first line; 0 if it does not.
-
-    `first` is the hash of its first line, so that few places are compared as a whole.
-    """
-    for at in range(len(lines) - count + 1):
-        if hash_lines(lines[at : at + 1]) == first and hash_lines(lines[at : at + count]) == text:
-            return at + 1
-    return 0
-
-
 @frozen
 class Checked:
     """A citation, what became of it, and where it stands now if that is elsewhere."""
