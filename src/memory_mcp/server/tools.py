@@ -271,7 +271,7 @@ async def checkpoint(
     decision: Annotated[Literal["save", "edit", "skip", ""], about("The user's word on it")] = "",
     again: Annotated[bool, about("Seal a phase sealed before")] = False,
 ) -> CallToolResult:
-    """Seal a restore point when a phase or piece of work is done. The user approves it."""
+    """Seal a restore point when a phase or a piece of work is done. The user approves it."""
     workspace = bind_caller(ctx)
     if bool(pending) != bool(decision):
         raise InvalidRequestError(
@@ -334,7 +334,7 @@ async def backtrack(
         Literal["continue", "forget", "abort", ""], about("The user's choice; leave out to ask")
     ] = "",
     lesson: Annotated[str, about("What was tried and why it failed")] = "",
-    confirm: Annotated[str, about("Token of the earlier answer")] = "",
+    confirm: Annotated[str, about("Token of that answer")] = "",
 ) -> CallToolResult:
     """Go back to a checkpoint or phase when the user gives up what came after it.
 
