@@ -359,6 +359,52 @@ async def test_a_branch_without_a_commit_moves_nothing(settings: Settings, proje
         assert await w.recalled() == {A, B}
 
 
+async def test_a_long_history_is_followed(settings: Settings, project: Path) -> None:
+    """Git walks through ten thousand commits; we read none of them."""
+    make_world(project, ignored=True)
+    base = git(project, "rev-parse", "HEAD").strip()
+    lines = [f"from {base}"]
+    for n in range(10_000):
+        author = f"committer A <a@example.org> {1_700_000_000 + n} +0000"
+        head = ["commit refs/heads/long", f"mark :{n + 1}", author, "data 1", "x"]
+        lines += [*head, *([f"from {base}"] if n == 0 else [])]
+    (project / ".git" / "long").write_text("\n".join([*lines[1:], "done", ""]), "utf-8")
+    git(project, "-c", f"alias.take=!git fast-import --quiet --done <'{project}/.git/long'", "take")
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "long")
+        assert await w.recalled() == set()
+        await w.write(B)
+        w.commit("b")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("merge", "-q", "--no-edit", "long")
+        assert await w.recalled() == {A, B}
+
+
+async def test_a_submodule_is_a_repository_of_its_own(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """Its HEAD lies in the repository around it, and its memory follows that one alone."""
+    make_world(tmp_path / "library", ignored=True)
+    make_world(project, ignored=True)
+    git(project, "submodule", "--quiet", "add", str(tmp_path / "library"), "lib")
+    commit_all(project, "lib")
+    async with agent(in_git(settings, "follow", project / "lib"), "auto") as client:
+        w = GitWorld(client, project / "lib")
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(A)
+        w.commit("a")
+        git(project, "switch", "-q", "-c", "elsewhere")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == set()
+        w.git("switch", "-q", "feature")
+        assert await w.recalled() == {A}
+
+
 async def test_moves_are_told_once_and_undone_once(settings: Settings, project: Path) -> None:
     """In the next answer, in the head, and by one `undo`; a second one redoes it."""
     async with parted(settings, project) as w:

@@ -157,7 +157,7 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
     if made is None or not made.creates or made.message != "branch: Created from HEAD":
         return ()
     origin = look.git.find_origin(branch, made.new)
-    if not origin or branch != look.place.branch:
+    if not origin or origin == branch:
         return ()
     _read_branch(look, origin, made.new)
     for segment, owners in look.claims.items():
@@ -170,6 +170,8 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
 def _read_steps(
     look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None
 ) -> None:
+    if not (look.anchors or look.known.written):
+        steps = ()  # nothing was written here: git need not be asked anything
     for step in _join_resets(steps):
         try:
             if step.creates and seen:  # another branch of the same name
@@ -184,10 +186,14 @@ def _read_steps(
             look.notes.append(f"A step of {branch} could not be followed ({error}).")
     if steps and branch == look.place.branch and look.anchors:
         start = next((s.old for s in steps if not s.creates), steps[-1].new)
-        look.came = look.git.list_commits(start, look.place.commit)
-        for new in look.came:
-            for commit in new.reverts:
-                look.reverts[commit] = new.commit
+        _list_came(look, start)
+
+
+def _list_came(look: _Look, start: str) -> None:
+    """Note the commits that came to HEAD since `start`, and what they revert by their words."""
+    look.came = look.git.list_commits(start, look.place.commit)
+    for new in look.came:
+        look.reverts.update(dict.fromkeys(new.reverts, new.commit))
 
 
 def _join_resets(steps: Sequence[RefStep]) -> list[RefStep]:
