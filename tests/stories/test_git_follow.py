@@ -8,10 +8,14 @@ from typing import Literal, get_args
 import pytest
 from doors import agent, history, records
 from git_world import GitWorld, in_git, make_world
-from real_git import commit_all
+from hooked import context_of, hook
+from real_git import commit_all, git
 
+from memory_mcp import bootstrap
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.hooks.opening import ASK_FIRST
 
 pytestmark = pytest.mark.anyio
 
@@ -227,3 +231,25 @@ async def test_off_says_and_hides_nothing(settings: Settings, project: Path) -> 
         w.git("switch", "-q", "main")
         assert await w.standing() == {A: "", B: ""}
         assert {record["kind"] for record in records(project)} == {"fact"}
+
+
+async def test_a_hook_prints_no_opening_of_another_commit(
+    settings: Settings, project: Path
+) -> None:
+    """It has no time to look at git: it sees that HEAD has moved, and says to ask first."""
+
+    def opening() -> str:
+        own = {"MEMORY_USER": "ada", "MEMORY_HOME": str(settings.home)}
+        return context_of(hook("session-start", {}, project, **own), "SessionStart")
+
+    async with parted(settings, project):
+        pass
+    async with open_workspace(in_git(settings, "follow")) as built:
+        assert await bootstrap.render_views(built.workspace) == ()
+    assert B in opening()
+    git(project, "switch", "-q", "main")
+    assert opening() == ASK_FIRST
+    async with open_workspace(in_git(settings, "follow")) as built:
+        assert await bootstrap.render_views(built.workspace) == ()
+    assert A in opening()
+    assert B not in opening()

@@ -58,7 +58,8 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
     own = os.path.join(place.state, _HEAD_FILE)
     if _normalise(watched["head_file"], place.project) != _normalise(own, place.project):
         return False
-    if any(os.path.dirname(path) != find_git_dir(place.work_tree) for path in watched["git"]):
+    head = next(iter(watched["git"]), "")
+    if head and os.path.dirname(head) != find_git_dir(place.work_tree):
         return False  # another work tree stands on another commit
     return (watched["user"], _home(watched["home"])) == (place.user, _home(place.home))
 
