@@ -15,6 +15,7 @@ from memory_mcp.config.places import ProjectFolders, find_project_folders, find_
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.workspace import (
@@ -40,7 +41,6 @@ from memory_mcp.models.local import (
     read_manifest,
 )
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue, ResourceFiles
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.code import LocalCode
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
@@ -263,7 +263,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
 
 def _build_index(path: Path, disk: Disk) -> SqliteIndex:
     setting = disk.setting_of(path)
-    return SqliteIndex(path, extract_fields, lambda: disk.prepare(path.parent), setting=setting)
+    return SqliteIndex(path, make_fields, lambda: disk.prepare(path.parent), setting=setting)
 
 
 def _build_strangers(

@@ -11,13 +11,13 @@ from outboxes import Doors
 from remotes import remote_of
 from stores_in_memory import MemoryIndex
 
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import Outbox, SearchIndex
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.supermemory.client import Supermemory
 
 INDEXES: dict[str, Callable[[Path], SearchIndex]] = {
-    "sqlite": lambda path: SqliteIndex(path, extract_fields, lambda: None),
+    "sqlite": lambda path: SqliteIndex(path, make_fields, lambda: None),
     "memory": lambda path: MemoryIndex(),  # noqa: ARG005
 }
 """Every index there is. A new store is one line here, and obeys every suite below."""

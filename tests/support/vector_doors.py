@@ -14,8 +14,8 @@ from vectors_in_memory import MemoryVectors
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Chunk, Filters, PassageVectors, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex, VectorIndex
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
@@ -78,7 +78,7 @@ async def doors_to(path: Path | None, count: int) -> AsyncGenerator[list[Door]]:
         index = MemoryIndex()
         doors = [Door(index, MemoryVectors(index))] * count
     else:
-        indexes = [SqliteIndex(path, extract_fields, lambda: None) for _ in range(count)]
+        indexes = [SqliteIndex(path, make_fields, lambda: None) for _ in range(count)]
         doors = [Door(each, SqliteVectors(each)) for each in indexes]
     await doors[0].index.mark_complete()
     yield doors
