@@ -141,6 +141,8 @@ class World:
         brings = self.ancestors(other)
         hidden = {m.text for m in self.memories} - self.visible()
         self.git("merge", "-q", "--squash", other)
+        if self.git("diff", "--cached", "--stat") == "":
+            return
         self.git("commit", "-q", "-m", f"subject {self.count}")
         for memory in self.memories:
             if memory.text in hidden and memory.homes & brings:

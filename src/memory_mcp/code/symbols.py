@@ -24,8 +24,6 @@ _GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
 """The module of each grammar, and the function in it."""
 
 _PYTHON: Final = (".py", ".pyi")
-_NAMED: Final = ("name", "type")
-"""Fields of a syntax node that hold what it is called; an `impl` of Rust has a type."""
 
 
 def knows_symbols(path: str) -> bool:
@@ -81,10 +79,11 @@ def _list_others(ending: str, source: str) -> Iterator[tuple[str, tuple[int, int
     waiting: list[tuple[str, Any]] = [("", parser.parse(source.encode(errors="replace")).root_node)]
     while waiting:
         prefix, node = waiting.pop()
-        named = next(filter(None, map(node.child_by_field_name, _NAMED)), None)
+        # an `impl` of Rust has a type instead of a name
+        named: Any = node.child_by_field_name("name") or node.child_by_field_name("type")
         inner = prefix
         if named is not None and _declares(node.type):
-            name = prefix + named.text.decode(errors="replace")
+            name: str = prefix + named.text.decode(errors="replace")
             yield name, (node.start_point[0] + 1, node.end_point[0] + 1)
             inner = f"{name}."
         waiting += [(inner, child) for child in reversed(node.named_children)]

@@ -376,7 +376,7 @@ class GitFollower:
 
     def __init__(self, history: GitHistory, asked: GitMode | None) -> None:
         self.history = history
-        self.asked = asked
+        self.asked: GitMode | None = asked
         self.mode: GitMode = self.find_mode()
         self.pause: Pause = ""
         self.standing = EVERYWHERE
