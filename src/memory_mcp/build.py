@@ -22,6 +22,7 @@ from memory_mcp.engine.workspace import (
     Caller,
     Changes,
     Conversations,
+    GitFollower,
     MemoryBank,
     Policy,
     SemanticIndex,
@@ -40,6 +41,7 @@ from memory_mcp.models.local import (
     read_manifest,
 )
 from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue, ResourceFiles
+from memory_mcp.storage.files.code import LocalCode
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalImportJournal
@@ -149,13 +151,16 @@ def build_workspace(
             records, indexes, logs, pulled, mirrors, meanings, strict=True
         )
     ]
+    git = _build_git(settings, places, writer)
     workspace = Workspace(
         project=banks[0],
         user=banks[1],
         strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
+        git=git,
+        code=LocalCode(places.work_tree) if places.work_tree else None,
         heads=heads,
         nudges=_build_nudges(settings, writer),
-        views=_build_views(places, settings, writer),
+        views=_build_views(places, settings, writer, git),
         inbox=LocalInbox(places.machine_dir, writer, trees),
         suggestions=LocalSuggestions(places.machine_dir, writer),
         journal=LocalImportJournal(places.machine_dir, writer),
@@ -300,6 +305,16 @@ def _build_strangers(
     return Strangers(bank, owned, settings)
 
 
+def _build_git(settings: Settings, places: ProjectFolders, disk: Disk) -> GitFollower | None:
+    """What follows git in the work tree of this process; None where there is none."""
+    if places.work_tree is None or settings.git == "off" or not settings.enabled:
+        return None
+    from memory_mcp.storage.files.git import LocalGit  # noqa: PLC0415  # subprocess takes 5 ms
+
+    history = LocalGit(places.work_tree, places.machine_dir, disk, os.environ)
+    return GitFollower(history, settings.git) if history.name else None
+
+
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:
     """Where programs leave nudges: a folder of the user, or a remote queue."""
 
@@ -313,7 +328,9 @@ def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:
     return LocalNudges(folder_of, disk)
 
 
-def _build_views(places: ProjectFolders, settings: Settings, disk: Disk) -> LocalViews:
+def _build_views(
+    places: ProjectFolders, settings: Settings, disk: Disk, git: GitFollower | None
+) -> LocalViews:
     """The rendered files: beside the memories, and in the project's `.claude`."""
     return LocalViews(
         places.machine_dir,
@@ -323,6 +340,7 @@ def _build_views(places: ProjectFolders, settings: Settings, disk: Disk) -> Loca
         head_file=places.state_dir / HEAD_FILE,
         project=places.project_dir,
         whose=(settings.user, str(settings.home or "")),
+        follows=git.list_followed if git else tuple,
     )
 
 

@@ -9,6 +9,7 @@ MemoryMcpError
 ├── DeadlineError                 a call took too long; the message says what it waited for
 ├── ConflictError                 somebody else moved the head in between: look again
 ├── ModelUnavailableError         a model cannot help now: words and rules do, and it is said
+├── GitSilentError                git could not be asked: memories stand as they stood
 ├── RemoteError                   the cloud could not be asked: local work goes on
 │   ├── RemoteUnavailableError    try again later: network, timeout, 429, 5xx, no answer of its own
 │   ├── RemoteBlockedError        nothing works until a person acts: key, credit, plan
@@ -44,6 +45,10 @@ def quote(value: str) -> str:
 
 class MemoryMcpError(Exception):
     """Base of every error raised on purpose."""
+
+
+class GitSilentError(MemoryMcpError):
+    """Git could not say something: it is not installed, too slow, or an object is missing."""
 
 
 class InvalidRequestError(MemoryMcpError):

@@ -13,6 +13,7 @@ import json
 import os
 import time
 from binascii import crc32
+from collections.abc import Iterable
 from typing import Any, Final, TypedDict, cast
 
 _FOLDER: Final = "rendered"
@@ -28,7 +29,8 @@ _MONTH_CHARS: Final = len("2026-01")
 class Watched(TypedDict):
     """What a text was made from: the head's file, each folder with its months, user and home.
 
-    `home` is MEMORY_HOME, or empty.
+    `home` is MEMORY_HOME, or empty. `git` are the files that say where a work tree stands, if
+    memory follows it.
     """
 
     head_file: str
@@ -36,6 +38,7 @@ class Watched(TypedDict):
     months: dict[str, dict[str, int]]
     user: str
     home: str
+    git: dict[str, list[int] | None]
 
 
 class Rendered(TypedDict):
@@ -68,11 +71,22 @@ def _encode_character(char: str) -> str:
 
 
 def snapshot_sources(
-    head_file: str, memory_folders: list[str], user: str = "", home: str = ""
+    head_file: str,
+    memory_folders: list[str],
+    user: str = "",
+    home: str = "",
+    git: Iterable[str] = (),
 ) -> Watched:
     """The state of the head's file and the record folders; taken before anything is read."""
     months = {folder: _stat_months(folder) for folder in memory_folders}
-    return Watched(head_file=head_file, head=_stat(head_file), months=months, user=user, home=home)
+    return Watched(
+        head_file=head_file,
+        head=_stat(head_file),
+        months=months,
+        user=user,
+        home=home,
+        git={path: _stat(path) for path in git},
+    )
 
 
 def load_bootstrap(state_folder: str, branch: str) -> Rendered | None:
@@ -96,7 +110,9 @@ def is_current(rendered: Rendered) -> bool:
     known = rendered["watched"]
     if rendered["until"] is not None and rendered["until"] <= time.time():
         return False
-    now = snapshot_sources(known["head_file"], list(known["months"]), known["user"], known["home"])
+    now = snapshot_sources(
+        known["head_file"], list(known["months"]), known["user"], known["home"], known["git"]
+    )
     return known == now
 
 

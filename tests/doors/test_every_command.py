@@ -36,6 +36,8 @@ _RIGHT: dict[str, tuple[str, ...]] = {
     "export": ("export", "all.json"),
     "import": ("import", "CLAUDE.md", "--dry-run"),
     "doctor": ("doctor",),
+    "stale": ("stale",),
+    "git": ("git", "status"),
     "trust": ("trust",),
     "demo": ("demo",),
     "config": ("config",),

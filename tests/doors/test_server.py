@@ -95,7 +95,7 @@ async def test_an_unknown_argument_is_refused_with_the_known_ones(
         inner = await failed(client, "checkpoint", summary="x", answered={"action": "accept"})
         context = await failed(client, "memory_context", ctx=1)
 
-    known = "Known: content, metadata, kind, scope, supersedes, phase, gate, suggested."
+    known = "Known: content, metadata, kind, scope, supersedes, phase, cites, gate, suggested."
     assert typo == f"add_memory has no argument 'suporsedes'. Did you mean 'supersedes'? {known}"
     assert "memory_head has no argument 'verbose'." in odd
     assert "no argument 'answered'. Known: summary, phase, decisions, artifacts, issues," in inner

@@ -74,6 +74,7 @@ _EVERY = {
     "EPISODIC_MAX_PER_DAY": "5",
     "EPISODIC_MERGE_WINDOW_HOURS": "1.5",
     "EPISODIC_NOVELTY_MIN": "1",
+    "MEMORY_GIT": "Follow",
     "MEMORY_NUDGE_QUEUE": "https://SQS.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
     "MEMORY_HTTP_URL": "https://Memory.example.com/mcp",
     "MEMORY_HTTP_ISSUER": "https://login.example.com/",
@@ -160,6 +161,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         ),
         nudge_queue="https://sqs.eu-west-1.amazonaws.com/123456789012/Nudges.fifo",
         recall_window=7,
+        git="follow",
     )
 
 
@@ -464,6 +466,7 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_MERGE_FALLBACK_LOW": ("0.1", "0.2"),
         "MEMORY_LLM_BASE_URL": ("https://a.example", "https://b.example/v1"),
         "MEMORY_LLM_MODEL": ("a", "b"),
+        "MEMORY_GIT": ("off", "follow"),
         "MEMORY_NUDGE_QUEUE": ("https://a.example/q", "https://b.example/1/q"),
         "MEMORY_LLM_API_KEY": ("a", "b"),
         "MEMORY_HTTP_URL": ("https://a.example/mcp", "https://b.example/mcp"),

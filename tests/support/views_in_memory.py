@@ -30,7 +30,7 @@ class MemoryViews:
             yield
 
     async def watch(self) -> Watched:
-        return Watched(head_file="head", head=[self._count()], months={}, user="", home="")
+        return Watched(head_file="head", head=[self._count()], months={}, user="", home="", git={})
 
     async def has_records(self) -> bool:
         return self._count() > 0

@@ -182,6 +182,7 @@ class Memory:
         expires_at: datetime | None = None,
         phase: int | None = None,
         supersedes: Sequence[str] = (),
+        cites: Sequence[str] = (),
         scope: Reach = "project",
     ) -> AddOutcome:
         """Remember one self-contained statement of at most 8,000 characters.
@@ -200,6 +201,7 @@ class Memory:
             expires_at=assume_utc(expires_at),
             phase=phase,
             supersedes=_as_tuple("supersedes", supersedes),
+            cites=_as_tuple("cites", cites),
             reach=scope,
         )
         return await memories.add_memory(self._workspace, draft)

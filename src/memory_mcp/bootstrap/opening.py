@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from memory_mcp.code import make_marker
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
@@ -21,7 +22,7 @@ from memory_mcp.engine.records import gather_all, load_each, require_records_fol
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.frozen import frozen
 from memory_mcp.profile import find_time_zone, read_profile
-from memory_mcp.render.block import Block, BudgetLine, Section, render_context
+from memory_mcp.render.block import Block, BudgetLine, Marker, Section, render_context
 from memory_mcp.render.outcomes import describe_unreadable
 from memory_mcp.render.profile import count_now_chars, render_profile_line
 from memory_mcp.render.sections import (
@@ -58,6 +59,7 @@ class OpeningFrame:
     zone: str
     figure: BudgetLine
     opening: list[str]
+    mark: Marker
     until: datetime | None = None
 
 
@@ -101,6 +103,7 @@ def render_in_frame(
         now=now,
         now_chars=count_now_chars(frame.zone),
         figure=frame.figure,
+        mark=frame.mark,
     )
 
 
@@ -124,6 +127,7 @@ async def make_frame(workspace: Workspace, head: Head | None = None) -> OpeningF
         zone=profile.zone if find_time_zone(profile.zone) else "",
         figure=BudgetLine(sum(counts), since),
         opening=[_describe_head(workspace, head.timeline, phase)],
+        mark=make_marker(workspace),
         until=min((entry.until for entry in profile.entries if entry.until), default=None),
     )
 

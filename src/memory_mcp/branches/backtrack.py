@@ -21,8 +21,9 @@ from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import build_move_record, load_head, make_view, make_writing, move_head
+from memory_mcp.engine.head import load_head, make_view, make_writing, move_head
 from memory_mcp.engine.members import count_authors
+from memory_mcp.engine.moves import build_move_record
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.recovery import find_records_of_segments
 from memory_mcp.engine.redaction import redact_with_note

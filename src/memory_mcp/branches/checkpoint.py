@@ -36,14 +36,8 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Approval, Move, Record, RecordContext
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import (
-    PlannedMove,
-    build_move_record,
-    load_head,
-    make_view,
-    make_writing,
-    move_head,
-)
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing, move_head
+from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.redaction import prepare_field, redact_with_note
@@ -145,6 +139,7 @@ async def checkpoint(
     try:
         # no memory may be added between the comparison and the write
         async with workspace.project.writing if closeout else nullcontext():
+            await load_head_to_write(workspace)
             head, record = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome

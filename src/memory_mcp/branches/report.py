@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import find_suppressed_by_restore
+from memory_mcp.code import describe_groups, report_git
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.ids import MAIN, SegmentId
 from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
@@ -48,6 +49,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         *await describe_strangers(workspace),
         *_list_warnings(workspace, timeline, phase.worked_on, invalidated),
         *await describe_pending_erasures(workspace),
+        *await _describe_git(workspace),
     )
     mirrored: OutboxCounts | None = None
     if workspace.mirrored:
@@ -75,6 +77,14 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         moved=await find_last_move(workspace),
         reviews=(await find_waiting(workspace, view))[:_SHOWN_MAX],
     )
+
+
+async def _describe_git(workspace: Workspace) -> list[str]:
+    """What stands elsewhere in git, on the line that follows it."""
+    if workspace.git is None or workspace.caller.branch != MAIN:
+        return []
+    report = await report_git(workspace)
+    return [] if isinstance(report, Skipped) else describe_groups(report.groups, report.mode)
 
 
 async def _count_hidden(

@@ -121,7 +121,7 @@ async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | N
             found = [head.last, *found]
         for record in sorted(found, key=lambda record: record.id, reverse=True):
             move = record.move
-            if move is None or move.act == "fork":
+            if move is None or move.act in ("fork", "anchor"):
                 continue
             if branch in ({*move.opens} if move.act == "join" else {move.branch}):
                 return record, other

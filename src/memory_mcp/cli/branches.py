@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from typing import Final, Literal
 
-from memory_mcp import branches
+from memory_mcp import branches, code
 from memory_mcp.cli import output
 from memory_mcp.cli.arguments import PHASE, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
@@ -147,6 +147,11 @@ def _add_backtrack_options(parser: ArgumentParser) -> None:
 
 async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Undo the last move; whoever would lose sight of a newer memory by it is asked."""
+    moved = await code.undo_git(workspace)
+    if moved is not None:
+        if isinstance(moved, Skipped):
+            return moved
+        return Output({"success": True, "memories": moved.memories, "message": moved.message})
     preview = await branches.preview_undo(workspace)
     if isinstance(preview, Skipped):
         return preview

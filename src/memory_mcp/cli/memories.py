@@ -47,6 +47,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
         expires_at=args.expires,
         phase=args.phase,
         supersedes=tuple(args.supersedes),
+        cites=tuple(args.cites),
         reach=args.scope,
     )
     return Output(render_receipt(await add_memory(workspace, draft, gate=args.gate)))
@@ -66,6 +67,8 @@ def _add_add_options(parser: ArgumentParser) -> None:
                         help="ISO 8601, e.g. 2026-12-31")  # fmt: skip
     parser.add_argument("--supersedes", action="append", default=[], metavar="ID",
                         help="a memory that this one replaces; may be repeated")  # fmt: skip
+    parser.add_argument("--cite", action="append", default=[], dest="cites", metavar="PLACE",
+                        help="code it rests on: path, path:12-20 or path#name")  # fmt: skip
     parser.add_argument("--gate", action="store_true", help="store it only if it is worth keeping")
     _add_filter_options(parser)
 

@@ -22,6 +22,7 @@ from memory_mcp.config.values import GivenSetting, Network, Parser
 from memory_mcp.config_files import name_key, name_setting
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergeMode, MergePolicy, SecretPolicy
+from memory_mcp.domain.git import GitMode
 from memory_mcp.domain.ids import MODEL_NAME
 from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
@@ -175,6 +176,7 @@ class Settings:
     capture: CaptureMode = "suggest"
     opening: ContextSettings = ContextSettings()
     http: HttpSettings = HttpSettings()
+    git: GitMode | None = None
     untrusted: tuple[str, ...] = ()
     refused: tuple[RefusedSetting, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -210,6 +212,7 @@ _REFUSE: Final = SettingFallback(
     "Until then a text with a secret is refused.", {"secrets": "refuse"}, in_force="refuse"
 )
 _NO_CAPTURE: Final = SettingFallback("Until then nothing is captured.", {"capture": "off"})
+_NO_GIT: Final = SettingFallback("Until then git changes nothing.", {"git": "off"}, in_force="off")
 _LOST: Final = SettingFallback(READ_ONLY, {"meta": True, "lost": True})
 _NO_PROJECT: Final = SettingFallback(
     READ_ONLY, {"meta": True, "lost": True, "project_missing": True, "project_dir": None}
@@ -330,6 +333,7 @@ _TABLE: Final = (
     Setting("MEMORY_HTTP_DRAIN_SECONDS", "http.drain_seconds",
             v.parse_seconds(HTTP_DRAIN_SECONDS_MAX), _NOT_SERVED),
     Setting("MEMORY_LOG_FORMAT", "http.log_format", v.parse_choice("text", "json")),
+    Setting("MEMORY_GIT", "git", v.parse_choice(*get_args(GitMode)), _NO_GIT),
 )  # fmt: skip
 
 SETTINGS: Final[Mapping[str, Setting]] = {row.name: row for row in _TABLE}

@@ -9,6 +9,7 @@ TITLE_CHARS_MAX: Final = 200  # one line of a listing
 CATEGORY_CHARS_MAX: Final = 64  # one word, or a few
 KEY_CHARS_MAX: Final = 512  # ours hold a project, a session and a time
 TAG_CHARS_MAX: Final = 64  # one word, or a few
+CITES_MAX: Final = 16  # places in the code that one memory rests on
 TAGS_MAX: Final = 32  # more of them tell no memories apart
 LINKS_MAX: Final = 32  # memories that one memory may supersede or be derived from
 SOURCES_MAX: Final = 4_096  # sources of one record, 43 bytes each: below 200 kB

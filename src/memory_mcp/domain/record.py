@@ -121,7 +121,7 @@ _CONTENT_CHARS_MAX: Final[dict[Kind, int]] = {
 
 _MOVE_ACTS: Final[dict[Kind, frozenset[str]]] = {
     "checkpoint": frozenset({"checkpoint", "decide"}),
-    "move": frozenset({"fork", "join", "backtrack", "restore"}),
+    "move": frozenset({"fork", "join", "backtrack", "restore", "anchor"}),
 }
 """How each kind may move the head."""
 
@@ -177,9 +177,11 @@ class Move(FrozenModel):
     - `undoes`: the backtracks and restores that a restore takes back.
     - `decides`: the move that left a checkpoint pending.
     - `carries`: the records written with it in one step.
+    - `anchors`: the segments whose memories hold where the `commit` of git does; it was made on
+      `git_branch`. An anchor `undoes` others that no longer count.
     """
 
-    act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore"]
+    act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore", "anchor"]
     branch: BranchField
     opens: dict[BranchField, SegmentField] = Field(
         default_factory=dict[BranchName, SegmentId], max_length=limits.LINKS_MAX
@@ -195,6 +197,9 @@ class Move(FrozenModel):
     phase: Phase | None = None
     approval: Approval | None = None
     line: LineField | None = None
+    anchors: SegmentIds = ()
+    commit: Commit = ""
+    git_branch: Name = ""
 
     @model_validator(mode="after")
     def _opens_only_new(self) -> Self:
@@ -223,6 +228,23 @@ class Lineage(FrozenModel):
     )
     undone: RecordIds = ()
     base: SegmentIds = ()
+
+
+class Citation(FrozenModel):
+    """A place in the code that a memory rests on, as it was when the memory was written.
+
+    Lines `first` to `last`, or a symbol, or the whole file. `text` and `head` are hashes of the
+    cited lines and of the first of them (`domain.citations`), `blob` is git's hash of the file.
+    """
+
+    path: Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    first: StrictInt = Field(default=0, ge=0, le=10_000_000)
+    last: StrictInt = Field(default=0, ge=0, le=10_000_000)
+    symbol: Annotated[str, Field(max_length=200, pattern=r"^[\w$.:]*$")] = ""
+    text: Commit = ""
+    head: Commit = ""
+    blob: Commit = ""
+    commit: Commit = ""
 
 
 _NO_LINEAGE: Final = Lineage.model_construct()  # all defaults: nothing to validate
@@ -258,6 +280,7 @@ class Record(FrozenModel):
     supersedes: RecordIds = ()
     derived_from: SourceIds = ()
     erases: RecordIds = ()
+    cites: Annotated[tuple[Citation, ...], Field(max_length=limits.CITES_MAX)] = ()
     move: Move | None = None
     meta: MetaField = Field(default_factory=dict[str, JsonValue])
     scope: Scope
@@ -388,6 +411,7 @@ class Draft:
     expires_at: datetime | None = None
     phase: int | None = None
     supersedes: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
     reach: Reach = "project"
 
 

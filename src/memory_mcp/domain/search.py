@@ -113,7 +113,8 @@ class Hit:
     stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
     are those that contradict it, where nothing says who is right. `passage` is the part of a long
     memory that matched, `same_words` are the words of the question that it holds. `by` is the
-    member who wrote it, if that is not the user.
+    member who wrote it, if that is not the user. `standing` says in a word why it may not hold for
+    the code as it is here, `cites` what became of what it cites.
     """
 
     record: Record
@@ -125,6 +126,8 @@ class Hit:
     passage: Passage | None = None
     same_words: tuple[str, ...] = ()
     by: str = ""
+    standing: str = ""
+    cites: tuple[str, ...] = ()
 
     @property
     def excerpt(self) -> Record:

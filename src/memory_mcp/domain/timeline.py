@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from memory_mcp.domain.fields import (
     BranchField,
     CheckpointField,
+    Commit,
     LineField,
     Name,
     Phase,
@@ -73,6 +74,14 @@ class Line(FrozenModel):
     branch: BranchField
     move: RecordIdField | None = None
     at: Timestamp
+
+
+class Anchor(FrozenModel):
+    """What is written in these segments holds where this commit of git is part of the history."""
+
+    segments: SegmentIds
+    commit: Commit
+    git_branch: Name = ""
 
 
 _MANY: Final = Field(max_length=TIMELINE_SEGMENTS_MAX)
@@ -165,6 +174,9 @@ class Timeline(FrozenModel):
     undone: Annotated[frozenset[RecordIdField], _MANY] = frozenset()
     bases: Annotated[dict[BranchField, frozenset[SegmentField]], _MANY] = Field(
         default_factory=dict[BranchName, frozenset[SegmentId]]
+    )
+    anchors: Annotated[dict[RecordIdField, Anchor], _MANY] = Field(
+        default_factory=dict[RecordId, Anchor]
     )
     moves: Annotated[frozenset[RecordIdField], _MANY] = frozenset()
 

@@ -6,13 +6,15 @@ again only after it lost a compare-and-swap, or to check what happened while it 
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from memory_mcp.domain.ids import ROOT, RecordId, parse_id_time
+from memory_mcp.domain.ids import ROOT, RecordId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, INDEX_FOLLOW_SECONDS_MAX
-from memory_mcp.domain.record import Kind, Move, Record, RecordContext
+from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.git import choose_segment, follow_git, hide_elsewhere, open_segment
+from memory_mcp.engine.moves import PlannedMove, try_move
 from memory_mcp.engine.recovery import (
     commit_head,
     describe_head_conflict,
@@ -25,8 +27,7 @@ from memory_mcp.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from memory_mcp.frozen import frozen
-from memory_mcp.timeline.moves import apply_lineages, apply_move, fold_moves, merge_lineages
+from memory_mcp.timeline.moves import apply_lineages, fold_moves, merge_lineages
 from memory_mcp.timeline.plans import require_branch
 
 
@@ -45,7 +46,16 @@ async def load_head(workspace: Workspace) -> Head:
     else:
         head = await recover_if_needed(workspace, head)
     require_branch(head.timeline, workspace.caller.branch)
-    return head
+    return await follow_git(workspace, head)
+
+
+async def load_head_to_write(workspace: Workspace) -> Head:
+    """The head as `load_head` gives it, with an open segment for the branch of git.
+
+    Raises:
+        UnknownTargetError: the caller's branch does not exist.
+    """
+    return await open_segment(workspace, await load_head(workspace))
 
 
 async def view_head(workspace: Workspace) -> Head:
@@ -82,7 +92,8 @@ async def follow_folder_changes(workspace: Workspace) -> None:
 
 def make_view(workspace: Workspace, timeline: Timeline) -> View:
     """What the caller's branch can see now, on this timeline."""
-    return View(chain=timeline.chain(workspace.caller.branch), now=workspace.clock.now())
+    chain = hide_elsewhere(workspace, timeline.chain(workspace.caller.branch))
+    return View(chain=chain, now=workspace.clock.now())
 
 
 async def load_view(workspace: Workspace) -> View:
@@ -93,7 +104,7 @@ async def load_view(workspace: Workspace) -> View:
 def make_writing(workspace: Workspace, timeline: Timeline, at: datetime) -> RecordContext:
     """Id, time, place and origin of a new record on the caller's branch."""
     branch = workspace.caller.branch
-    segment = timeline.tips(branch)[-1]
+    segment = choose_segment(workspace, timeline)
     return RecordContext(
         id=workspace.ids.new(at),
         at=at,
@@ -103,14 +114,6 @@ def make_writing(workspace: Workspace, timeline: Timeline, at: datetime) -> Reco
         origin=workspace.origin(),
         lineage=timeline.lineage(branch, segment),
     )
-
-
-@frozen
-class PlannedMove:
-    """A move's record, and the records that are committed with it."""
-
-    record: Record
-    along: tuple[Record, ...] = ()
 
 
 async def move_head(
@@ -126,20 +129,8 @@ async def move_head(
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
         head = await recover_head(workspace, await load_head(workspace))
-        at = _next_time(head, workspace.clock.now())
-        planned = await plan(head, workspace.ids.new(at), at)
-        if isinstance(planned, Record):
-            planned = PlannedMove(planned)
-        record = planned.record
-        moved = Head(
-            project=head.project,
-            revision=head.revision + 1,
-            timeline=apply_move(head.timeline, record),
-            last=record,
-            with_last=planned.along,
-        )
-        if await commit_head(workspace, head, moved):
-            return moved, record
+        if moved := await try_move(workspace, head, plan):
+            return moved
     raise ConflictError(describe_head_conflict())
 
 
@@ -152,7 +143,7 @@ async def write_in_one_step(
         ConflictError: others kept moving the head; nothing was changed.
     """
     for _ in range(HEAD_MOVES_RETRY_MAX):
-        head = await recover_head(workspace, await load_head(workspace))
+        head = await recover_head(workspace, await load_head_to_write(workspace))
         records = await plan(head)
         if not records:
             return ()
@@ -214,40 +205,6 @@ async def _load_placing_records(workspace: Workspace, timeline: Timeline) -> lis
     return [record async for record in workspace.project.records.scan(wanted)]
 
 
-def build_move_record(
-    workspace: Workspace,
-    head: Head,
-    step: Move,
-    *,
-    id_: RecordId,
-    at: datetime,
-    kind: Kind,
-    content: str,
-) -> Record:
-    """The record of a move.
-
-    It lies outside the timeline, except for a checkpoint, which lies in the segment that it seals.
-    It lists everything else that the branch gave up, because a clone may have this record alone.
-    """
-    record = Record(
-        id=id_,
-        kind=kind,
-        layer="recall",
-        content=content,
-        phase=step.phase,
-        segment=step.parents[-1] if kind == "checkpoint" and step.parents else None,
-        branch=step.branch,
-        move=step,
-        scope=workspace.scope,
-        origin=workspace.origin(),
-        created_at=at,
-        key=f"project:{head.project}:phase" if step.phase is not None else "",
-    )
-    lineage = apply_move(head.timeline, record).lineage(step.branch, record.segment)
-    others = {move: gone for move, gone in lineage.given_up.items() if move != id_}
-    return record.model_copy(update={"lineage": lineage.model_copy(update={"given_up": others})})
-
-
 async def rebuild_head(workspace: Workspace) -> None:
     """Replace the head by one that is built from the records alone.
 
@@ -283,11 +240,3 @@ async def _build_head(workspace: Workspace, revision: int) -> Head:
     timeline = fold_moves(await load_moves(workspace))
     timeline = apply_lineages(await _load_placing_records(workspace, timeline), timeline)
     return Head(project=workspace.scope.project or "none", revision=revision, timeline=timeline)
-
-
-def _next_time(head: Head, now: datetime) -> datetime:
-    """A time after every move: moves are ordered by time, even if the clock was set back."""
-    if not head.timeline.moves:
-        return now
-    newest = max(head.timeline.moves)  # ids begin with their time
-    return max(now, parse_id_time(newest) + timedelta(milliseconds=1))

@@ -20,7 +20,7 @@ from memory_mcp.domain.timeline import (
     Timeline,
 )
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
 from memory_mcp.engine.records import describe_line, load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
@@ -92,7 +92,7 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseChange | Skip
         return skipped
     check_phase(number)
     async with workspace.project.writing:
-        timeline = (await load_head(workspace)).timeline
+        timeline = (await load_head_to_write(workspace)).timeline
         steps = await _load_steps(workspace, timeline)
         own = workspace.policy.phase
         notes = describe_sealed_phase(workspace, timeline, number)

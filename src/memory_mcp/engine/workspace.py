@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from memory_mcp.deadlines import CallLock
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
+from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.limits import RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
@@ -27,7 +28,9 @@ from memory_mcp.frozen import frozen
 from memory_mcp.hints import address
 from memory_mcp.ports import (
     Clock,
+    CodeFiles,
     Embedder,
+    GitHistory,
     HeadStore,
     Ids,
     ImportJournal,
@@ -50,6 +53,7 @@ _SESSIONS_MAX: Final = 1_000
 _IDS_MAX: Final = 1_000
 _HEARD_MAX: Final = 100
 _SHORTENED_MAX: Final = 1_000
+_NOTES_MAX: Final = 5
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -363,6 +367,47 @@ class Strangers:
     asked: bool = False
 
 
+class GitFollower:
+    """What this process knows of git: where memories stand, and what is to be told of it.
+
+    `asked` is the mode of the settings, if they set one. `task` reads git while calls go on,
+    from the state `asked_with`. A call holds `looking` while it looks.
+    """
+
+    def __init__(self, history: GitHistory, asked: GitMode | None) -> None:
+        self.history = history
+        self.asked: GitMode | None = asked
+        self.mode: GitMode = self.find_mode()
+        self.pause: Pause = ""
+        self.standing = EVERYWHERE
+        self.stamp: object = None
+        self.anchors: object = None
+        self.looked = False
+        self.task: asyncio.Task[Any] | None = None
+        self.asked_with: object = None
+        self.looking = asyncio.Lock()
+        self._notes: list[str] = []
+
+    def find_mode(self) -> GitMode:
+        """What was set, else what was chosen for this project on this machine, else marks."""
+        chosen: GitMode | None = self.asked or self.history.load().mode
+        return "mark" if chosen is None else chosen
+
+    def list_followed(self) -> Sequence[str]:
+        """The files that say where the work tree stands, if what stands elsewhere is hidden."""
+        return self.history.files if self.mode == "follow" else ()
+
+    def tell(self, note: str) -> None:
+        """Keep the note for the next answer."""
+        if note not in self._notes:
+            self._notes = [*self._notes, note][-_NOTES_MAX:]
+
+    def take_notes(self) -> list[str]:
+        """The notes that no answer has told yet."""
+        notes, self._notes = self._notes, []
+        return notes
+
+
 @frozen
 class Workspace:
     """Everything that a use case is given: the banks, the other ports, the caller and the policy.
@@ -388,6 +433,8 @@ class Workspace:
     reviews: Reviews
     language: LanguageModel | None = None
     strangers: Strangers | None = None
+    git: GitFollower | None = None
+    code: CodeFiles | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
     shortened: ShortenedTexts = field(default_factory=ShortenedTexts)
 

@@ -8,7 +8,7 @@ from typing import Final
 from memory_mcp import rendered
 from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
-from memory_mcp.locations import resolve_path
+from memory_mcp.locations import find_git_dir, resolve_path
 
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows a text of at most 10,000 units of UTF-16; a sentence may follow this one."""
@@ -58,6 +58,9 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
     own = os.path.join(place.state, _HEAD_FILE)
     if _normalise(watched["head_file"], place.project) != _normalise(own, place.project):
         return False
+    head = next(iter(watched["git"]), "")
+    if head and os.path.dirname(head) != find_git_dir(place.work_tree):
+        return False  # another work tree stands on another commit
     return (watched["user"], _home(watched["home"])) == (place.user, _home(place.home))
 
 

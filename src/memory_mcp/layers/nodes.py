@@ -24,13 +24,8 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import (
-    build_move_record,
-    load_head,
-    make_view,
-    move_head,
-    write_in_one_step,
-)
+from memory_mcp.engine.head import load_head, make_view, move_head, write_in_one_step
+from memory_mcp.engine.moves import build_move_record
 from memory_mcp.engine.records import describe_line
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes

@@ -25,14 +25,8 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import CORE_PREFIX, MEMORY_KINDS, Draft, Move, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.head import (
-    PlannedMove,
-    build_move_record,
-    load_head,
-    make_view,
-    make_writing,
-    move_head,
-)
+from memory_mcp.engine.head import load_head, make_view, make_writing, move_head
+from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes

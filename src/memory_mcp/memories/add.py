@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from memory_mcp.code import cite_places, propose_citations
 from memory_mcp.deduplication import decide_duplicate, find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import Insert, Merge, Refuse, Skip
@@ -19,10 +20,10 @@ from memory_mcp.domain.outcomes import (
     Redaction,
 )
 from memory_mcp.domain.profile import find_profile_field
-from memory_mcp.domain.record import Draft, Record, RecordContext
+from memory_mcp.domain.record import Citation, Draft, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
 from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import prepare_draft
@@ -34,6 +35,7 @@ from memory_mcp.text.drafts import build_record, check_draft, join_records
 from memory_mcp.text.gate import Chatter, judge_worth
 from memory_mcp.trust.strangers import describe_strangers_once
 
+_CITES_OF_USER: Final = "Nothing was cited: a memory of the user is about no project's code."
 _TOO_LITTLE: Final = "is of importance {}, and what is below {} is not kept as a new memory."
 
 
@@ -87,7 +89,7 @@ async def _store_draft(
     until: float,
 ) -> AddOutcome:
     now = workspace.clock.now()
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
     if draft.phase is None:
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))
@@ -95,6 +97,8 @@ async def _store_draft(
     writing = make_writing(workspace, timeline, now)
     second = replace(writing, id=workspace.ids.new(now))  # for a composed record beside the new one
     record = build_record(draft, writing)
+    cites, cited = _cite(workspace, draft, record)
+    record = record.model_copy(update={"cites": cites})
     same = await find_exact_matches(workspace, bank, record, view)
     record, tombstones = await _find_answered(workspace, record, same)
     for memory_id in set(record.supersedes) - tombstones:
@@ -116,6 +120,7 @@ async def _store_draft(
             outcome = MemoryAdded(record, replaced=record.supersedes, notes=notes, similar=similar)
     notes = (
         *outcome.notes,
+        *cited,
         *await sync_profile(workspace, outcome.record, outcome.replaced),
         *await describe_line(workspace, outcome.record, frozenset({record.id})),
         *describe_sealed_phase(workspace, timeline, record.phase, once=True),
@@ -124,6 +129,17 @@ async def _store_draft(
     )
     replaced = tuple(id_ for id_ in outcome.replaced if id_ not in tombstones)
     return replace(outcome, replaced=replaced, notes=notes, redactions=redactions)
+
+
+def _cite(
+    workspace: Workspace, draft: Draft, record: Record
+) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
+    """What the memory cites, and what is to be said of it; without any, what it could cite."""
+    if draft.reach == "user":
+        return (), ((_CITES_OF_USER,) if draft.cites else ())
+    if draft.cites:
+        return cite_places(workspace, draft.cites, record.origin.commit)
+    return (), propose_citations(workspace, draft.content)
 
 
 async def _resolve_ids(workspace: Workspace, ids: Sequence[str], view: View) -> tuple[str, ...]:
@@ -211,6 +227,7 @@ def _describe_labels_kept(new: Record, known: Record) -> tuple[str, ...]:
         "importance": new.importance not in (known.importance, limits.IMPORTANCE_DEFAULT),
         "pinned": new.pinned and not known.pinned,
         "kind": new.kind not in (known.kind, "fact"),
+        "citations": new.cites and new.cites != known.cites,
     }
     names = " and ".join(name for name, other in differs.items() if other)
     if not names:

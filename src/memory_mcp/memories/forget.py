@@ -8,7 +8,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head_to_write, make_view, make_writing
 from memory_mcp.engine.records import (
     choose_bank,
     find_memory,
@@ -45,7 +45,7 @@ async def forget_memory(
         return skipped
     reason, redacted = redact_with_note(workspace, reason)
     check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
     target = await _find_any_memory(workspace, memory_id) if erase else None
     target = target or await require_memory(workspace, memory_id, view)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.bootstrap.views import withdraw_removed
+from memory_mcp.code import cite_again
 from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection
@@ -11,7 +12,7 @@ from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head_to_write, make_view, make_writing
 from memory_mcp.engine.records import choose_bank, describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -44,7 +45,7 @@ async def update_memory(
     check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
     check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
     check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
     old = await require_memory(workspace, memory_id, view)
     refuse_checkpoint(old)
@@ -58,7 +59,8 @@ async def update_memory(
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
-    update = {"supersedes": tuple(sorted(replaced)), "derived_from": sources}
+    cites, recited = cite_again(workspace, old.cites, record.origin.commit)
+    update = {"supersedes": tuple(sorted(replaced)), "derived_from": sources, "cites": cites}
     record = record.model_copy(update=update)
     notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
@@ -74,6 +76,7 @@ async def update_memory(
     notes += await withdraw_removed(workspace, bank)
     notes += (
         *redacted,
+        *recited,
         *await describe_line(workspace, record),
         *await describe_pending(workspace),
     )

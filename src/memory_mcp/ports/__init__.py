@@ -5,6 +5,8 @@ errors of `memory_mcp.errors` and nothing else on purpose.
 """
 
 from memory_mcp.ports.cloud import Outbox, PulledRecords, Remote
+from memory_mcp.ports.code import CodeFiles
+from memory_mcp.ports.git import GitHistory
 from memory_mcp.ports.index import (
     Erasures,
     IndexContent,
@@ -34,9 +36,11 @@ __all__ = [
     "ChangeWatch",
     "Clock",
     "CloudTrust",
+    "CodeFiles",
     "Embedder",
     "ErasedLog",
     "Erasures",
+    "GitHistory",
     "HeadStore",
     "Ids",
     "ImportJournal",

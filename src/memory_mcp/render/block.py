@@ -27,6 +27,13 @@ _MEMORY_CHARS_MIN: Final = 100
 _ITEM: Final = "- "
 
 Cost = Callable[[str], int]
+Marker = Callable[[Record], str]
+"""Says of a record, in a word, why it may not hold here; '' if it does."""
+
+
+def rank_mark(word: str) -> int:
+    """Where a memory with this mark stands: behind those without; last if its ground is gone."""
+    return bool(word) + word.endswith(" is gone")
 
 
 @frozen
@@ -250,8 +257,11 @@ def render_context(
     now: str = "",
     now_chars: int = 0,
     figure: BudgetLine | None = None,
+    mark: Marker = lambda _: "",
 ) -> Block:
     """Opening lines, then what fits of each section, never more than the budget.
+
+    A record for which `mark` has a word stands behind those of its section that have none.
 
     `now` is the last line, so that the text before it stays the same from call to call and a cache
     of prompts can keep it. For the same reason its room is `now_chars`, whatever it says and
@@ -260,13 +270,13 @@ def render_context(
     lines = [OPEN, *opening]
     left = budget_tokens * CHARS_PER_TOKEN - sum(len(line) + 1 for line in lines) - len(CLOSE)
     seen: set[str] = set()
-    firm = [_make_listing(section, seen) for section in sections if section.firm]
+    firm = [_make_listing(section, seen, mark) for section in sections if section.firm]
     first = fill_listings(firm, left)
     left -= sum(len(line) + 1 for line in first)
     frame = _Frame(max(now_chars, len(now)))
     left = frame.reserve(left, budget_tokens, user, figure)
     filling = [section for section in sections if not section.firm]
-    listings = [_make_listing(section, seen) for section in filling]
+    listings = [_make_listing(section, seen, mark) for section in filling]
     rest = fill_listings(listings, left)
     lines += [*([user] if frame.user else []), *first, *rest]
     if figure and frame.figure:
@@ -286,16 +296,18 @@ def render_context(
     )
 
 
-def _make_listing(section: Section, seen: set[str]) -> Listing:
+def _make_listing(section: Section, seen: set[str], mark: Marker) -> Listing:
     """A line for each record that no earlier section had, and for each fact."""
-    return Listing(f"## {section.heading}", list(_make_lines(section, seen)), section.weight)
+    return Listing(f"## {section.heading}", list(_make_lines(section, seen, mark)), section.weight)
 
 
-def _make_lines(section: Section, seen: set[str]) -> Iterator[ListingLine]:
-    for record in section.records:
+def _make_lines(section: Section, seen: set[str], mark: Marker) -> Iterator[ListingLine]:
+    fresh = [(mark(record), record) for record in section.records if record.id not in seen]
+    for word, record in sorted(fresh, key=lambda each: rank_mark(each[0])):
         if record.id not in seen:
             seen.add(record.id)
-            yield ListingLine(render_line(record), f" [{record.id}]", chars_max=section.chars_max)
+            tail = f" ({word}) [{record.id}]" if word else f" [{record.id}]"
+            yield ListingLine(render_line(record), tail, chars_max=section.chars_max)
     for fact in section.facts:
         yield ListingLine(" ".join(fact.split())[: 2 * LINE_CHARS_MAX], whole=True)
 

@@ -462,6 +462,8 @@ def _render_hit(hit: Hit, *, key: bool) -> Fields:
         },
         "memoryId": hit.record.id,
         "createdAt": fields["created_at"],
+        **({"cites": list(hit.cites)} if hit.cites else {}),
+        **({"standing": hit.standing} if hit.standing else {}),
         **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
         **({"disputed_with": list(hit.disputed_with)} if hit.disputed_with else {}),
     }

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from memory_mcp.code import mark_standing
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.outcomes import SearchResults, Skipped
@@ -108,6 +109,7 @@ async def search_memories(
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
         found = await _find(workspace, asked, head)
+    found = replace(found, hits=mark_standing(workspace, found.hits))
     found = await _add_strangers(workspace, found, asked)
     if unindexed := unindexed or describe_unindexed(workspace):
         found = replace(found, degraded=f"{found.degraded} {unindexed}".strip())

@@ -143,7 +143,8 @@ class MemoryTool(Tool):
                 raise ToolError(complaint) from error.__cause__
             answer = self._answer_error(complaint)
         workspace = cast("Workspace", context.request_context.lifespan_context)
-        return _add_note(answer, workspace.policy.warnings)
+        told = workspace.git.take_notes() if workspace.git else []
+        return _add_note(answer, (*workspace.policy.warnings, *told))
 
     def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
         known = list(self.fn_metadata.arg_model.model_fields)

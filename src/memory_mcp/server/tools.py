@@ -86,20 +86,21 @@ class Metadata(InputForm):
 
 async def add_memory(
     *,
-    content: Annotated[str, about("One self-contained statement, ≤ 8000 characters")],
+    content: Annotated[str, about("One self-contained statement, ≤ 8000 chars")],
     ctx: Request,
     metadata: Metadata | None = None,
     kind: WritableKind = "fact",
     scope: Annotated[Literal["project", "user"], about("user: holds in every project")] = "project",
-    supersedes: Annotated[list[str] | None, about("memoryIds that this replaces")] = None,
+    supersedes: Annotated[list[str] | None, about("memoryIds it replaces")] = None,
     phase: int | None = None,
+    cites: Annotated[list[str] | None, about("code: path:12-20, path#name")] = None,
     gate: Annotated[bool, about("only if worth keeping")] = False,
     suggested: Literal["keep", "drop"] | None = None,
 ) -> CallToolResult:
     """Remember one thing: a decision with its reason, a fact, a preference, a lesson.
 
     preference, convention, pattern, identity and lesson are durable: no backtrack hides them.
-    Secrets are taken out. A newer version of a known fact takes its place; read the receipt.
+    A newer version of a known fact replaces it; read the receipt.
     """
     if suggested:
         keep = suggested == "keep"
@@ -119,6 +120,7 @@ async def add_memory(
         expires_at=assume_utc(data.expires_at),
         phase=phase,
         supersedes=tuple(supersedes or ()),
+        cites=tuple(cites or ()),
         reach=scope,
     )
     workspace = bind_caller(ctx)
@@ -142,13 +144,13 @@ async def search_memories(
     since: datetime | None = None,
     until: datetime | None = None,
     min_score: Annotated[float, about("0.5: more likely relevant than not")] = 0.0,
-    diverse: Annotated[bool, about("leave out near twins")] = False,
+    diverse: Annotated[bool, about("no near twins")] = False,
     why: Annotated[bool, about("what spoke for each")] = False,
 ) -> CallToolResult:
-    """Recall what holds now, before you assume or ask. Ask as you would a person: words may differ.
+    """Recall what holds now, before you assume or ask. Ask as you would a person.
 
-    Never returns what was abandoned, superseded or forgotten, or has expired. An empty list:
-    nothing relevant is known.
+    Never returns what was abandoned, superseded, forgotten or has expired. Empty: nothing
+    relevant is known.
     """
     filters = Filters(
         category=category,
@@ -177,7 +179,7 @@ async def memory_context(
 ) -> CallToolResult:
     """What matters now, within a token budget. Call it first in a session.
 
-    Head, decisions that hold, preferences, lessons, open issues, and what fits the task.
+    Decisions that hold, preferences, lessons, open issues, and what fits the task.
     """
     return answer_text(
         render_text(await sessions.memory_context(bind_caller(ctx), task, budget_tokens, since))
@@ -202,9 +204,7 @@ async def forget_memory(
     *,
     memory_id: str,
     ctx: Request,
-    mode: Annotated[
-        Literal["erase", "hide"], about("hide: it no longer holds, but keep it")
-    ] = "erase",
+    mode: Annotated[Literal["erase", "hide"], about("hide: keep it, no longer true")] = "erase",
     reason: Annotated[str, about("Why it is wrong, if it is")] = "",
 ) -> CallToolResult:
     """Erase one memory everywhere, for good; or hide it from here on."""
@@ -235,7 +235,7 @@ Target = Annotated[
     str,
     BeforeValidator(_phase_as_text),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-    about("checkpoint id, phase, left line, or 'start'"),
+    about("checkpoint id, phase, left line or 'start'"),
 ]
 
 
@@ -336,7 +336,7 @@ async def backtrack(
         Literal["continue", "forget", "abort", ""], about("The user's choice; leave out to ask")
     ] = "",
     lesson: Annotated[str, about("What was tried and why it failed")] = "",
-    confirm: Annotated[str, about("Token of the earlier answer")] = "",
+    confirm: Annotated[str, about("Token of that answer")] = "",
 ) -> CallToolResult:
     """Go back to a checkpoint or phase when the user gives up what came after it.
 

@@ -36,7 +36,8 @@ from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded, MemoryDeclined, 
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.sessions import SessionEnded, Turn
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.head import load_head
+from memory_mcp.engine.git import choose_segment
+from memory_mcp.engine.head import load_head, load_head_to_write
 from memory_mcp.engine.records import find_moves_back
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
@@ -90,7 +91,7 @@ async def capture_turns(
     found = await _find_captures(workspace, turns, turns_max)
     if not found:
         return CaptureReport(mode)
-    head = await load_head(workspace)
+    head = await load_head_to_write(workspace)
     if at is not None and await find_moves_back(workspace, head, at):
         return CaptureReport(mode)
     known = {each.digest for each in await _load(workspace)}
@@ -306,7 +307,7 @@ def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline)
         at=workspace.clock.now(),
         user=workspace.scope.user,
         branch=branch,
-        segment=timeline.tips(branch)[-1],
+        segment=choose_segment(workspace, timeline),
         session=workspace.origin().session,
     )
 

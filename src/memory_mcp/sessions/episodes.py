@@ -17,7 +17,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head, make_view, make_writing
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
 from memory_mcp.engine.phases import find_phase_to_file
 from memory_mcp.engine.records import is_move_back, load_records, recheck_line
 from memory_mcp.engine.redaction import redact_text
@@ -103,7 +103,7 @@ async def capture_episode(
     moment = replace(moment, now=workspace.clock.now())
     # The head is read again on purpose: a model may have taken its time, and of captures that
     # overlap the later one must see what the earlier one wrote.
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     past = await _load_past(workspace, timeline, moment.now)
     match plan_episode(text, _measure_novelty(text, past.open, moment.now), past, moment, pace):
         case NoEpisode(reason):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
 
+from memory_mcp.code import make_marker
 from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import cut, normalise
 from memory_mcp.domain.record import Record
@@ -75,7 +76,7 @@ async def prompt_context(
     budget = limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
     sections = [*sections, Section(_HEADING, found)]
     user = await _describe_user(workspace, view) if found or sections[:-1] else ""
-    block = render_context((), sections, budget - 1, user=user)
+    block = render_context((), sections, budget - 1, user=user, mark=make_marker(workspace))
     if not block.shown:
         return ""
     given = [record.id for record in found if record.id in block.text]

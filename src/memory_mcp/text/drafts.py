@@ -250,6 +250,9 @@ def join_records(
             "importance": max(one.importance for one in every),
             "pinned": any(one.pinned for one in every),
             "phase": next((one.phase for one in every if one.phase is not None), None),
+            "cites": tuple(dict.fromkeys(c for one in every for c in one.cites))[
+                : limits.CITES_MAX
+            ],
             "supersedes": replaced,
         }
     )

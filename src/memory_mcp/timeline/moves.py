@@ -7,7 +7,14 @@ from collections.abc import Container, Iterable
 
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Move, Record
-from memory_mcp.domain.timeline import AbandonedSegments, Checkpoint, Line, Segment, Timeline
+from memory_mcp.domain.timeline import (
+    AbandonedSegments,
+    Anchor,
+    Checkpoint,
+    Line,
+    Segment,
+    Timeline,
+)
 
 _Abandoned = dict[RecordId, AbandonedSegments]
 
@@ -35,6 +42,7 @@ def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
     segments, left, forgotten = dict(timeline.segments), set(timeline.left), set(timeline.forgotten)
     checkpoints, lines = dict(timeline.checkpoints), dict(timeline.lines)
     given_up, undone = dict(timeline.given_up), set(timeline.undone)
+    anchors = dict(timeline.anchors)
     moves = set(timeline.moves)
     concerns: set[BranchName] = set()
     for record in records:
@@ -53,6 +61,10 @@ def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
         undone.update(move.undoes)
         _apply_checkpoint(checkpoints, record, move)
         _apply_line(lines, record, move)
+        if move.anchors and move.commit:
+            anchors[record.id] = Anchor(
+                segments=move.anchors, commit=move.commit, git_branch=move.git_branch
+            )
         _abandon(given_up, record.id, move.branch, move.gives_up)
         if forgotten:
             checkpoints = {i: c for i, c in checkpoints.items() if forgotten.isdisjoint(c.seals)}
@@ -67,6 +79,7 @@ def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
         lines=lines,
         given_up=given_up,
         undone=undone,
+        anchors=anchors,
         moves=moves,
     )
 

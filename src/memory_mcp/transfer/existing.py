@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.git import choose_segment
+from memory_mcp.engine.head import load_head_to_write, make_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
@@ -33,6 +34,7 @@ class Inventory:
 
     timeline: Timeline
     branch: BranchName
+    segment: SegmentId
     view: View
     project_ids: AbstractSet[RecordId]
     user_ids: AbstractSet[RecordId]
@@ -95,7 +97,7 @@ class ExistingRecords:
 
 async def take_inventory(workspace: Workspace) -> Inventory:
     """What exists now."""
-    timeline = (await load_head(workspace)).timeline
+    timeline = (await load_head_to_write(workspace)).timeline
     ids: list[set[RecordId]] = []
     erased: set[RecordId] = set()
     for bank in workspace.banks:
@@ -105,7 +107,10 @@ async def take_inventory(workspace: Workspace) -> Inventory:
             erased |= await bank.mirror.outbox.gone()
     project_ids, user_ids = ids
     view = make_view(workspace, timeline)
-    return Inventory(timeline, workspace.caller.branch, view, project_ids, user_ids, erased)
+    segment = choose_segment(workspace, timeline)
+    return Inventory(
+        timeline, workspace.caller.branch, segment, view, project_ids, user_ids, erased
+    )
 
 
 async def load_existing(

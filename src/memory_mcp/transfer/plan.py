@@ -170,7 +170,7 @@ async def _plan_own(
         plan.stored = len(plan.records)
         refuse_root_forget(plan.records, inventory)
     else:
-        tip = inventory.timeline.tips(inventory.branch)[-1]
+        tip = inventory.segment
         lineage = inventory.timeline.lineage(inventory.branch, tip)
         place = (tip, inventory.branch, workspace.scope, lineage)
         placed = list(place_records(selection, own, inventory, place=place))
@@ -196,7 +196,7 @@ async def _plan_foreign(
         parsed.source, workspace.policy.secrets, reach, inventory.ids, inventory.view.now
     )
     origin = Origin(by="user", client=f"import:{parsed.source}", session=workspace.origin().session)
-    tip = inventory.timeline.tips(inventory.branch)[-1]
+    tip = inventory.segment
     lineage = inventory.timeline.lineage(inventory.branch, tip)
     items: list[tuple[str, list[Record]]] = []
     for done, item in enumerate(parsed.memories, 1):

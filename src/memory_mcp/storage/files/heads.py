@@ -126,6 +126,7 @@ def _parse_timeline(fields: dict[str, Any]) -> Timeline:
             "given_up": {g["move"]: g for g in fields.get("given_up", [])},
             "undone": fields.get("undone", []),
             "bases": fields.get("bases", {}),
+            "anchors": {a["move"]: a for a in fields.get("anchors", [])},
             "moves": fields.get("moves", []),
         }
     )
@@ -172,9 +173,14 @@ def dump_timeline(timeline: Timeline) -> bytes:
             "undecided": [
                 c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
             ],
+            "anchors": [
+                {"move": move, "commit": each.commit, "git_branch": each.git_branch,
+                 "segments": each.segments}
+                for move, each in timeline.anchors.items()
+            ],
             "moves": sorted(timeline.moves),
         }
-    )
+    )  # fmt: skip
 
 
 def _dump_members(fields: dict[str, Any]) -> bytes:

@@ -71,7 +71,7 @@ class GitProvenance:
         self._session = session
 
     def origin(self, client: str) -> Origin:
-        commit, branch = _read_git_head(self._git_dir) if self._git_dir else ("", "")
+        commit, branch = read_git_head(self._git_dir) if self._git_dir else ("", "")
         return Origin(
             by="user" if client == "cli" else "assistant",
             client=client,
@@ -94,9 +94,9 @@ class GitRemote:
         Unlike `read_remote_name` it also tells apart paths on this machine.
         """
         cached = self._cached
-        if cached is None or _stamp(cached[0][0]) != cached[0][1]:
+        if cached is None or stamp_file(cached[0][0]) != cached[0][1]:
             config = _find_git_config(self._work_tree) or os.path.join(self._work_tree, ".git")
-            stamp = _stamp(config)
+            stamp = stamp_file(config)
             addresses = map(_canonical_address, _read_addresses(self._work_tree))
             self._cached = cached = (config, stamp), ", ".join(dict.fromkeys(addresses))
         return cached[1]
@@ -172,7 +172,8 @@ def _locate(url: str) -> str:
     return f"{who}{host.lower()}{at}/{path.lstrip('/') if shared else path}{query}"
 
 
-def _stamp(path: str) -> _Stamp:
+def stamp_file(path: str) -> _Stamp:
+    """What changes when the file does; None if it is not there."""
     try:
         found = os.stat(path)
     except OSError:
@@ -196,7 +197,7 @@ def _remote_name(url: str) -> str:
     return name if fits else ""  # what no record could hold is no name of a project
 
 
-def _read_git_head(git_dir: str) -> tuple[str, str]:
+def read_git_head(git_dir: str) -> tuple[str, str]:
     """The commit and the branch of a work tree."""
     head = read_git_text(os.path.join(git_dir, "HEAD"), git_dir).strip()
     if not head.startswith("ref: "):
@@ -242,11 +243,19 @@ class TrackedFiles:
             found = os.lstat(path)
             stamp = (found.st_mtime_ns, found.st_size)
             if name not in self._known or self._known[name][0] != stamp:
-                data = read_file(path, _INDEX_BYTES_MAX, self._git_dir)
+                data = read_index(path, self._git_dir)
                 self._known[name] = (stamp, _index_names(data, name))
         except OSError:  # no index yet, or none of git's
             return False
         return self._known[name][1]
+
+
+def read_index(path: str, git_dir: str) -> bytes:
+    """The bytes of git's index; empty if there is none that can be read."""
+    try:
+        return read_file(path, _INDEX_BYTES_MAX, git_dir)
+    except OSError:
+        return b""
 
 
 def _index_names(index: bytes, name: str) -> bool:

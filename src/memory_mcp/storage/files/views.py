@@ -18,7 +18,7 @@ The lock makes renderers queue up, so that what was read later is written later.
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -53,7 +53,7 @@ class LocalViews:
 
     `users` are the user's folders of state and of memories, `whose` the user's name and the value
     of MEMORY_HOME (or ''), as a hook sees them. `project` is None where no CLAUDE.md could
-    reference a page.
+    reference a page. `follows` names the files of git that say where a followed work tree stands.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class LocalViews:
         project: Path | None,
         whose: tuple[str, str] = ("", ""),
         wait_seconds: float = RENDER_LOCK_SECONDS_MAX,
+        follows: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._machine = machine
         self._head_file = head_file
@@ -80,6 +81,7 @@ class LocalViews:
         self._disk = disk
         self._whose = whose
         self._wait_seconds = wait_seconds
+        self._follows = follows
         self._here = asyncio.Lock()
 
     @asynccontextmanager
@@ -212,7 +214,9 @@ class LocalViews:
             raise self._disk.unavailable(error, path, "store") from error
 
     def _watch(self) -> Watched:
-        return rendered.snapshot_sources(str(self._head_file), self._folders, *self._whose)
+        return rendered.snapshot_sources(
+            str(self._head_file), self._folders, *self._whose, self._follows()
+        )
 
     def _is_current(self, branch: str) -> bool:
         found = rendered.load_bootstrap(str(self._machine), branch)

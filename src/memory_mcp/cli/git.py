@@ -1,0 +1,98 @@
+"""`memory-mcp git` and `stale`: where memories stand in git, and what they cite that moved."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Final
+
+from memory_mcp import code
+from memory_mcp.cli.arguments import whole_within
+from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
+from memory_mcp.cli.output import Output
+from memory_mcp.code import GitReport
+from memory_mcp.domain.normalise import cut, pluralise
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.engine.workspace import Workspace
+
+_SHOWN_CHARS_MAX: Final = 200
+_ANSWERS: Final = (
+    "Still true: `memory-mcp update ID TEXT` with the same text cites the code as it is now. No "
+    "longer: correct it with another text, or `memory-mcp forget ID`."
+)
+_MODES: Final = {
+    "off": "Git changes nothing about memory.",
+    "mark": "Memories say where in git they stand; nothing is hidden.",
+    "follow": "What does not stand on this commit is not recalled; it comes back with git.",
+}
+
+
+async def git(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Show where memories stand, choose a mode, or bring memories here."""
+    if args.action == "bring":
+        moved = await code.bring_here(workspace, args.name)
+        if isinstance(moved, Skipped):
+            return moved
+        return Output({"success": True, "memories": moved.memories, "message": moved.message})
+    if args.action in _MODES:
+        report = await code.choose_mode(workspace, args.action)
+    else:
+        report = await code.report_git(workspace)
+    return report if isinstance(report, Skipped) else _render(report)
+
+
+def _render(report: GitReport) -> Output:
+    place, groups = report.place, report.groups
+    lines = [f"{report.mode}: {_MODES[report.mode]}"]
+    if place.commit:
+        lines.append(f"Git is on {place.branch} at {place.commit[:8]}.")
+    if report.pause:
+        lines.append(f"Not followed at the moment: {report.pause}.")
+    lines += code.describe_groups(groups, report.mode) or ["Every memory stands here."]
+    fields = {
+        "success": True, "mode": report.mode, "branch": place.branch, "commit": place.commit,
+        "paused": report.pause,
+        "elsewhere": [
+            {"why": str(each.mark), "memories": each.memories, "bring": each.name}
+            for each in groups
+        ],
+        "message": "\n".join(lines),
+    }  # fmt: skip
+    return Output(fields)
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    add_action = add_actions(parser)
+    add_action("status", "show where memories stand in git")
+    for mode, summary in _MODES.items():
+        add_action(mode, summary)
+    bring = add_action("bring", "let memories that stand elsewhere count here, too")
+    bring.add_argument("name", metavar="NAME", help="the branch or commit they stand on")
+
+
+async def stale(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """List the memories whose ground has moved, worst first, and what can be done."""
+    found = await code.find_stale(workspace, args.limit)
+    if isinstance(found, Skipped):
+        return found
+    listed = [
+        {"memoryId": each.record.id, "content": each.record.content,
+         "cites": [str(checked) for checked in each.checked], "commit": each.commit or None}
+        for each in found.stale
+    ]  # fmt: skip
+    lines = [
+        f"{code.describe_stale(each)}\n  {cut(each.record.content, _SHOWN_CHARS_MAX)} "
+        f"[{each.record.id}]"
+        for each in found.stale
+    ]
+    summary = f"{len(found.stale)} of {pluralise(found.citing)} that cite code rest on what moved."
+    message = "\n".join([*lines, summary, *([_ANSWERS] if lines else [])])
+    return Output({"success": True, "stale": listed, "citing": found.citing, "message": message})
+
+
+def _add_stale_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--limit", type=whole_within(0), default=20, metavar="N",
+                        help="memories at most (default 20); 0 shows all")  # fmt: skip
+
+
+COMMANDS: Final = {
+    "stale": Subcommand(in_workspace(stale), _add_stale_options),
+    "git": Subcommand(in_workspace(git), _add_options),
+}

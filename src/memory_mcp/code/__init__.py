@@ -1,0 +1,31 @@
+"""Memories beside the code that they are about: where they stand in git, and what they cite."""
+
+from memory_mcp.code.citations import cite_again, cite_places, propose_citations
+from memory_mcp.code.follow import (
+    GitReport,
+    bring_here,
+    choose_mode,
+    describe_groups,
+    report_git,
+    undo_git,
+)
+from memory_mcp.code.marks import make_marker, mark_standing
+from memory_mcp.code.stale import StaleMemory, StaleReport, describe_stale, find_stale
+
+__all__ = [
+    "GitReport",
+    "StaleMemory",
+    "StaleReport",
+    "bring_here",
+    "choose_mode",
+    "cite_again",
+    "cite_places",
+    "describe_groups",
+    "describe_stale",
+    "find_stale",
+    "make_marker",
+    "mark_standing",
+    "propose_citations",
+    "report_git",
+    "undo_git",
+]

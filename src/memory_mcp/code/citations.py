@@ -1,0 +1,167 @@
+"""Cites the code for a memory, and says what became of what a memory cites."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
+from memory_mcp.domain.citations import (
+    Checked,
+    CitedPlace,
+    hash_lines,
+    parse_place,
+)
+from memory_mcp.domain.code_files import CodeFile
+from memory_mcp.domain.limits import CITES_MAX
+from memory_mcp.domain.record import Citation, Record
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.hints import name_argument
+from memory_mcp.ports import CodeFiles
+
+_LINES_MAX: Final = 2_000
+_PROPOSED_MAX: Final = 3
+_MENTION: Final = re.compile(
+    r"(?<![\w/@:.-])((?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(:\d+(?:-\d+)?|#[\w.]+)?"
+)
+_NO_CODE: Final = "Nothing was cited: this memory belongs to no work tree."
+
+
+def cite_places(
+    workspace: Workspace, written: Sequence[str], commit: str
+) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
+    """The citations of these places as they are now, and a note for each that cannot be cited."""
+    if not written:
+        return (), ()
+    files = workspace.code
+    if files is None:
+        return (), (_NO_CODE,)
+    found: list[Citation] = []
+    notes: list[str] = []
+    for each in dict.fromkeys(written):
+        made = _cite(files, each, commit) if len(found) < CITES_MAX else f"{CITES_MAX} are the most"
+        if isinstance(made, str):
+            notes.append(f"Not cited: {each[:200]!r} {made}.")
+        else:
+            found.append(made)
+    return tuple(found), tuple(notes)
+
+
+def cite_again(
+    workspace: Workspace, cites: Sequence[Citation], commit: str
+) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
+    """The same citations as they are now, where they stand now; a note for each that is gone."""
+    files = workspace.code
+    if files is None or not cites:
+        return tuple(cites), ()
+    checked = [check_citation(files, each) for each in cites]
+    return cite_places(workspace, [each.now or each.place for each in checked], commit)
+
+
+def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
+    """A note that names the files which a text mentions, so that they can be cited."""
+    files = workspace.code
+    if files is None:
+        return ()
+    mentions = dict.fromkeys(path + (place or "") for path, place in _MENTION.findall(content))
+    there = [each for each in mentions if isinstance(_cite(files, each, ""), Citation)]
+    if not there:
+        return ()
+    argument = name_argument("cites", there[:_PROPOSED_MAX])
+    return (f"It names code: with {argument} it is told when that changes.",)
+
+
+def check_cites(workspace: Workspace, record: Record) -> list[Checked]:
+    """What became of each citation of the memory."""
+    files = workspace.code
+    return [check_citation(files, each) for each in record.cites] if files else []
+
+
+def check_citation(files: CodeFiles, cited: Citation) -> Checked:
+    """What became of it: unchanged, also in another place; changed; or gone."""
+    place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
+    file = files.read(cited.path)
+    if isinstance(file, str):
+        return _check_moved(files, place, cited)
+    if file.blob == cited.blob:
+        return Checked(str(place), "holds")
+    if cited.symbol:
+        return _check_symbol(file, place, cited)
+    return _check_lines(file, place, cited) if cited.first else Checked(str(place), "changed")
+
+
+def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation) -> Checked:
+    """What became of a file that is not there: git may have it under another name."""
+    moved = files.find_blob(cited.blob)
+    found = files.read(moved) if moved and moved != cited.path else ""
+    if isinstance(found, str) or found.blob != cited.blob:
+        return Checked(str(place), "gone")
+    return Checked(str(place), "holds", str(replace(place, path=moved)))
+
+
+def _check_lines(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
+    count = cited.last - cited.first + 1
+    at = _find_nearby(file, cited, count)
+    if not at:
+        return Checked(str(place), "changed" if len(file.lines) >= cited.first else "gone")
+    now = CitedPlace(cited.path, at, at + count - 1)
+    return Checked(str(place), "holds", str(now) if now != place else "")
+
+
+def _find_nearby(file: CodeFile, cited: Citation, count: int) -> int:
+    """Where the cited lines stand now: mostly where they stood."""
+    same = file.lines[cited.first - 1 : cited.last]
+    if len(same) == count and hash_lines(same) == cited.text:
+        return cited.first
+    return file.find_text(count, cited.text, cited.head)
+
+
+def _check_symbol(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
+    if not knows_symbols(file.path):
+        return Checked(str(place), "changed")
+    lines = find_symbol(file.list_symbols(list_symbols), cited.symbol)
+    if lines is None:
+        return Checked(str(place), "gone")
+    text = hash_lines(file.lines[lines[0] - 1 : lines[1]])
+    return Checked(str(place), "holds" if text == cited.text else "changed")
+
+
+def _cite(files: CodeFiles, written: str, commit: str) -> Citation | str:
+    """The citation, or what is wrong with it."""
+    place = parse_place(written)
+    if place is None:
+        return "is no place in the code: write path, path:12-20 or path#name"
+    file = files.read(place.path)
+    if isinstance(file, str):
+        return file
+    found = _find_place(file, place)
+    if isinstance(found, str):
+        return found
+    first, last = found
+    lines = file.lines[first - 1 : last] if first else file.lines
+    return Citation(
+        path=place.path,
+        first=0 if place.symbol else first,
+        last=0 if place.symbol else last,
+        symbol=place.symbol,
+        text=hash_lines(lines),
+        head=hash_lines(lines[:1]),
+        blob=file.blob,
+        commit=commit,
+    )
+
+
+def _find_place(file: CodeFile, place: CitedPlace) -> tuple[int, int] | str:
+    """The first and last line of the place, 0 for the whole file; or why it cannot be cited."""
+    found: tuple[int, int] | None = place.first, place.last
+    if place.symbol and not knows_symbols(place.path):
+        return "names a symbol, and of this language only lines can be cited here"
+    if place.symbol:
+        found = find_symbol(file.list_symbols(list_symbols), place.symbol)
+    if found is None:
+        return f"names {place.symbol!r}, which this file does not declare"
+    if found[1] > len(file.lines):
+        return f"ends after the file, which has {len(file.lines)} lines"
+    if found[1] - found[0] >= _LINES_MAX:
+        return f"has more than {_LINES_MAX:,} lines: cite what matters"
+    return found

@@ -1,0 +1,215 @@
+"""Where memories stand in git, as a report; brings them here, and takes the last of it back."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from memory_mcp.domain.git import GitMode, GitPlace, Mark
+from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
+from memory_mcp.domain.normalise import pluralise
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.timeline import Anchor, Timeline
+from memory_mcp.engine.git import PAUSES, anchor_segments, count_memories
+from memory_mcp.engine.git_look import NewAnchor
+from memory_mcp.engine.head import load_head, load_moves
+from memory_mcp.engine.workspace import GitFollower, Workspace, refuse_reads, refuse_writes
+from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+from memory_mcp.frozen import frozen
+from memory_mcp.timeline.standing import group_by_segment, list_anchors
+
+_SHORT: Final = 8
+_NO_GIT: Final = "There is no git work tree here, or MEMORY_GIT is off: nothing follows git."
+_ERASING: Final = "The memories themselves stay as they are."
+
+
+@frozen
+class GitGroup:
+    """Memories that stand elsewhere for one reason, and the name that brings them here."""
+
+    mark: Mark
+    memories: int
+    name: str
+
+
+@frozen
+class GitReport:
+    """The mode, where the work tree stands, why it is paused, and what stands elsewhere."""
+
+    mode: GitMode
+    place: GitPlace
+    pause: str
+    groups: Sequence[GitGroup]
+
+
+@frozen
+class GitMoved:
+    """Memories were brought here, or the last move of git's was taken back."""
+
+    memories: int
+    message: str
+
+
+async def report_git(workspace: Workspace) -> GitReport | Skipped:
+    """Where git is, and what stands elsewhere. Moves nothing but what git itself has moved."""
+    if skipped := refuse_reads(workspace):
+        return skipped
+    workspace = workspace.at(MAIN)
+    timeline = (await load_head(workspace)).timeline
+    git = workspace.git
+    if git is None:
+        return Skipped(_NO_GIT)
+    tree = git.history.load().trees.get(git.history.name)
+    place = GitPlace(tree.branch, tree.commit) if tree else git.history.look()
+    groups = await _group(workspace, git, timeline)
+    return GitReport(git.mode, place, PAUSES.get(git.pause, ""), groups)
+
+
+async def choose_mode(workspace: Workspace, mode: GitMode) -> GitReport | Skipped:
+    """Choose for this project, on this machine, whether memory follows git.
+
+    Raises:
+        InvalidRequestError: MEMORY_GIT says otherwise.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    git = workspace.git
+    if git is None:
+        return Skipped(_NO_GIT)
+    if git.asked not in (None, mode):
+        raise InvalidRequestError(
+            f"MEMORY_GIT is {git.asked!r} and counts before this choice. Set it to {mode!r}, or "
+            "take it out of the settings."
+        )
+    with git.history.alone() as alone:
+        if not alone:
+            raise InvalidRequestError("Another session is looking at git right now; repeat this.")
+        state = git.history.load()
+        git.history.save(state.model_copy(update={"mode": mode}))
+    git.mode = git.find_mode()
+    return await report_git(workspace)
+
+
+async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
+    """Let the memories of a branch or commit of git hold on this commit, too.
+
+    Raises:
+        UnknownTargetError: nothing of that name stands elsewhere.
+        InvalidRequestError: git cannot be followed now.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    workspace = workspace.at(MAIN)
+    timeline = (await load_head(workspace)).timeline
+    git = _require_git(workspace)
+    groups = _find_groups(git, timeline)
+    found = [s for key, segments in groups.items() if name in _names(key) for s in segments]
+    if not found:
+        known = dict.fromkeys(_names(key)[0] for key in groups)
+        raise UnknownTargetError("branch or commit with memories elsewhere", name, known=known)
+    count = await count_memories(workspace, timeline, found)
+    await _anchor_here(workspace, git, found, f"on {name}, brought to")
+    here = git.history.load().trees[git.history.name].branch
+    message = (
+        f"{pluralise(count)} of {name} now count on {here}, too. `memory-mcp undo` takes it back."
+    )
+    return GitMoved(count, message)
+
+
+async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
+    """Take back the last thing that git did to what is recalled; None if something came after it.
+
+    What a checkout or a reset took out of sight is brought here; an anchor is taken back.
+    """
+    git = workspace.git
+    if git is None or workspace.caller.branch != MAIN or refuse_writes(workspace):
+        return None
+    timeline = (await load_head(workspace)).timeline
+    event = git.history.load().event
+    last = _find_last(await load_moves(workspace), timeline)
+    at = format_time(last.created_at) if last else ""
+    if event and event.at >= at and set(event.hides) <= git.standing.hides:
+        count = await count_memories(workspace, timeline, event.hides)
+        await _anchor_here(workspace, git, event.hides, "elsewhere, kept at")
+        return GitMoved(count, f"{pluralise(count)} kept here all the same. {_ERASING}")
+    if last is None or last.move is None or last.move.act != "anchor":
+        return None
+    before = git.standing.hides
+    await anchor_segments(
+        workspace, NewAnchor(Anchor(segments=(), commit=""), f"no longer: {last.content}"),
+        (last.id,),
+    )  # fmt: skip
+    await load_head(workspace)
+    gone = git.standing.hides - before
+    count = await count_memories(workspace, timeline, gone)
+    return GitMoved(count, f"Taken back: {last.content}. {pluralise(count)} stand elsewhere again.")
+
+
+def _require_git(workspace: Workspace) -> GitFollower:
+    if workspace.git is None or workspace.git.mode == "off":
+        raise InvalidRequestError(f"{_NO_GIT} Choose one with `memory-mcp git mark` or `follow`.")
+    if why := PAUSES.get(workspace.git.pause):
+        raise InvalidRequestError(f"Git is not followed at the moment: {why}. End that first.")
+    return workspace.git
+
+
+def _find_last(moves: Sequence[Record], timeline: Timeline) -> Record | None:
+    """The newest move that hid or placed something; an anchor that closed a segment did not."""
+    known = group_by_segment(list_anchors(timeline).values())
+    for record in sorted(moves, key=lambda record: record.id, reverse=True):
+        move = record.move
+        if move is None or move.branch != MAIN or move.act in ("fork", "join"):
+            continue
+        if move.act != "anchor":
+            return record
+        again = move.anchors and all(len(known.get(s, ())) > 1 for s in move.anchors)
+        if record.id not in timeline.undone and (again or record.origin.client != "git"):
+            return record
+    return None
+
+
+async def _anchor_here(
+    workspace: Workspace, git: GitFollower, segments: Sequence[SegmentId], why: str
+) -> RecordId:
+    tree = git.history.load().trees[git.history.name]
+    anchor = Anchor(segments=tuple(segments), commit=tree.commit, git_branch=tree.branch)
+    new = NewAnchor(anchor, f"{why} {tree.commit[:_SHORT]}")
+    _, record = await anchor_segments(workspace, new, by_git=False)
+    await load_head(workspace)
+    return record.id
+
+
+def _find_groups(git: GitFollower, timeline: Timeline) -> dict[Mark, list[SegmentId]]:
+    """The segments that stand elsewhere, by their mark: a branch's together, a commit's too."""
+    groups: dict[Mark, list[SegmentId]] = {}
+    chain = timeline.chain(MAIN)
+    for segment, mark in git.standing.marks.items():
+        if segment in chain and mark.why != "reverted":
+            groups.setdefault(mark, []).append(segment)
+    return groups
+
+
+def _names(mark: Mark) -> tuple[str, ...]:
+    """What brings these memories: the branch for what was written elsewhere, else the commit."""
+    commit = (mark.commit[:_SHORT], mark.commit) if mark.commit else ()
+    return (mark.branch, *commit) if mark.why == "elsewhere" else commit
+
+
+async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> Sequence[GitGroup]:
+    merged: dict[tuple[str, str], tuple[Mark, list[SegmentId]]] = {}
+    for mark, segments in _find_groups(git, timeline).items():
+        key = (mark.why, _names(mark)[0] if _names(mark) else "")
+        merged.setdefault(key, (mark, []))[1].extend(segments)
+    return [
+        GitGroup(mark, count, name)
+        for (_, name), (mark, segments) in merged.items()
+        if (count := await count_memories(workspace, timeline, segments))
+    ]
+
+
+def describe_groups(groups: Sequence[GitGroup], mode: GitMode) -> list[str]:
+    """A sentence for each: what stands elsewhere, and what brings it here."""
+    shown = "not recalled here" if mode == "follow" else "marked"
+    return [
+        f"{pluralise(each.memories)}: {each.mark} ({shown}; `memory-mcp git bring {each.name}`)."
+        for each in groups
+    ]

@@ -1,0 +1,35 @@
+"""The word that stands with a memory which may not hold for the code as it is here."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from memory_mcp.code.citations import check_cites
+from memory_mcp.domain.citations import find_worst
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Hit
+from memory_mcp.engine.git import find_mark
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.render.block import rank_mark
+
+
+def make_marker(workspace: Workspace) -> Callable[[Record], str]:
+    """What tells of a memory why it may not hold here; '' of one that stands on this commit."""
+
+    def mark(record: Record) -> str:
+        standing = find_mark(workspace, record)
+        worst = find_worst(check_cites(workspace, record)) if record.cites else None
+        return "; ".join(str(each) for each in (standing, worst) if each)
+
+    return mark
+
+
+def mark_standing(workspace: Workspace, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with their marks; those that stand on this commit come first, each as it ranked."""
+    mark = make_marker(workspace)
+    marked = [_mark(workspace, hit, mark(hit.record)) for hit in hits]
+    return sorted(marked, key=lambda hit: rank_mark(hit.standing))
+
+
+def _mark(workspace: Workspace, hit: Hit, standing: str) -> Hit:
+    cites = tuple(str(each) for each in check_cites(workspace, hit.record))
+    return replace(hit, standing=standing, cites=cites)

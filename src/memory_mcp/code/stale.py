@@ -1,0 +1,92 @@
+"""The memories whose ground has moved: what they cite of the code is not as it was."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from memory_mcp.code.citations import check_cites
+from memory_mcp.domain.citations import Checked, find_worst
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.record import Citation, Record
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.errors import GitSilentError
+from memory_mcp.frozen import frozen
+
+_ASKED_MAX: Final = 50
+"""Memories for which git is asked what changed their ground."""
+_SHORT: Final = 8
+
+
+@frozen
+class StaleMemory:
+    """A memory, the citations of it that do not hold, and the commit that changed the worst."""
+
+    record: Record
+    checked: Sequence[Checked]
+    commit: str = ""
+
+
+@frozen
+class StaleReport:
+    """What is stale, worst first, of how many memories that cite something."""
+
+    stale: Sequence[StaleMemory]
+    citing: int
+
+
+async def find_stale(workspace: Workspace, limit: int = 0) -> StaleReport | Skipped:
+    """The visible memories of which a citation does not hold; the worst first, `limit` of them."""
+    if skipped := refuse_reads(workspace):
+        return skipped
+    view = await load_view(workspace)
+    bank = workspace.project
+    visible = await bank.index.visible(await bank.index.ids(), view)
+    citing = [record async for record in bank.records.scan(visible) if record.cites]
+    found = await asyncio.to_thread(_check_all, workspace, citing)
+    found.sort(key=lambda each: (_rank(each), -each.record.importance, each.record.id))
+    shown = found[:limit] if limit else found
+    named = await asyncio.to_thread(_name_commits, workspace, shown)
+    return StaleReport(named, len(citing))
+
+
+def _check_all(workspace: Workspace, citing: Sequence[Record]) -> list[StaleMemory]:
+    found: list[StaleMemory] = []
+    for record in citing:
+        bad = [each for each in check_cites(workspace, record) if each.state != "holds"]
+        if bad:
+            found.append(StaleMemory(record, bad))
+    return found
+
+
+def _rank(stale: StaleMemory) -> int:
+    worst = find_worst(stale.checked)
+    return 0 if worst and worst.state == "gone" else 1
+
+
+def _name_commits(workspace: Workspace, found: Sequence[StaleMemory]) -> list[StaleMemory]:
+    git = workspace.git
+    if git is None:
+        return list(found)
+    named: list[StaleMemory] = []
+    for at, each in enumerate(found):
+        commit = ""
+        if at < _ASKED_MAX and (cited := _find_cited(each)):
+            try:
+                commit = git.history.find_change(cited.path, cited.commit)[:_SHORT]
+            except GitSilentError:
+                commit = ""
+        named.append(StaleMemory(each.record, each.checked, commit))
+    return named
+
+
+def _find_cited(stale: StaleMemory) -> Citation | None:
+    worst = find_worst(stale.checked)
+    paths = (each for each in stale.record.cites if worst and worst.place.startswith(each.path))
+    return next(paths, None)
+
+
+def describe_stale(stale: StaleMemory) -> str:
+    """What a memory rests on that is not as it was."""
+    said = "; ".join(map(str, stale.checked))
+    return f"{said} ({stale.commit})" if stale.commit else said

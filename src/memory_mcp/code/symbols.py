@@ -1,0 +1,108 @@
+"""Where a symbol of a source file stands: Python by the standard library, others by tree-sitter.
+
+The grammars come with the optional extra `code`. Without them only lines can be cited there.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from memory_mcp.domain.code_files import Symbols
+
+_GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
+    ".js": ("tree_sitter_javascript", "language"),
+    ".jsx": ("tree_sitter_javascript", "language"),
+    ".mjs": ("tree_sitter_javascript", "language"),
+    ".ts": ("tree_sitter_typescript", "language_typescript"),
+    ".tsx": ("tree_sitter_typescript", "language_tsx"),
+    ".go": ("tree_sitter_go", "language"),
+    ".rs": ("tree_sitter_rust", "language"),
+    ".java": ("tree_sitter_java", "language"),
+}
+"""The module of each grammar, and the function in it."""
+
+_PYTHON: Final = (".py", ".pyi")
+
+
+def knows_symbols(path: str) -> bool:
+    """Whether symbols of this file can be found here."""
+    ending = _find_ending(path)
+    return ending in _PYTHON or _load_parser(ending) is not None
+
+
+def list_symbols(path: str, source: str) -> Symbols:
+    """The symbols that the file declares; none of one that is being worked on."""
+    ending = _find_ending(path)
+    try:
+        return dict(_list_python(source) if ending in _PYTHON else _list_others(ending, source))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
+def find_symbol(known: Symbols, symbol: str) -> tuple[int, int] | None:
+    """The first and last line of the symbol, named in full (`Class.method`) or by its end."""
+    if symbol in known:
+        return known[symbol]
+    ends = [place for name, place in known.items() if name.endswith(f".{symbol}")]
+    return ends[0] if len(ends) == 1 else None
+
+
+def _find_ending(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name[name.rfind(".") :].lower() if "." in name else ""
+
+
+def _list_python(source: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    waiting: list[tuple[str, ast.AST]] = [("", ast.parse(source))]
+    while waiting:
+        prefix, parent = waiting.pop()
+        for node in ast.iter_child_nodes(parent):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                    yield prefix + node.name, (first, node.end_lineno or first)
+                    waiting.append((f"{prefix}{node.name}.", node))
+                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(name)):
+                    yield prefix + name, (node.lineno, node.end_lineno or node.lineno)
+                case ast.If() | ast.Try() | ast.With():
+                    waiting.append((prefix, node))
+                case _:
+                    pass
+
+
+def _list_others(ending: str, source: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    parser = _load_parser(ending)
+    if parser is None:
+        return
+    waiting: list[tuple[str, Any]] = [("", parser.parse(source.encode(errors="replace")).root_node)]
+    while waiting:
+        prefix, node = waiting.pop()
+        # an `impl` of Rust has a type instead of a name
+        named: Any = node.child_by_field_name("name") or node.child_by_field_name("type")
+        inner = prefix
+        if named is not None and _declares(node.type):
+            name: str = prefix + named.text.decode(errors="replace")
+            yield name, (node.start_point[0] + 1, node.end_point[0] + 1)
+            inner = f"{name}."
+        waiting += [(inner, child) for child in reversed(node.named_children)]
+
+
+def _declares(kind: str) -> bool:
+    """Whether a node of the syntax declares something: each grammar names these alike."""
+    endings = ("_declaration", "_definition", "_item", "_declarator", "_spec")
+    return kind.endswith(endings) or kind in ("method_definition", "pair")
+
+
+@cache
+def _load_parser(ending: str) -> Any:
+    if ending not in _GRAMMARS:
+        return None
+    module, function = _GRAMMARS[ending]
+    try:
+        sitter: Any = import_module("tree_sitter")
+        grammar: Any = getattr(import_module(module), function)
+    except ImportError:
+        return None
+    return sitter.Parser(sitter.Language(grammar()))

@@ -1,0 +1,84 @@
+"""What a memory cites of the code, and what became of it: values, and the rule that compares them.
+
+A cited text is known by the hash of its lines without what stands at their ends, so that neither
+another line ending nor a move within the file changes it.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from memory_mcp.frozen import frozen
+
+CitationState = Literal["holds", "changed", "gone"]
+
+_PATH_CHARS_MAX: Final = 400
+_SYMBOL_CHARS_MAX: Final = 200
+_LINE_MAX: Final = 1_000_000
+_HASH_DIGITS: Final = 32
+_SOURCE: Final = re.compile(
+    r"(?P<path>[^\0:#]+?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?|#(?P<symbol>[\w$.:]+))?"
+)
+
+
+@frozen
+class CitedPlace:
+    """A citation as it is written: `src/auth.py`, `src/auth.py:40-72`, `src/auth.py#refresh`."""
+
+    path: str
+    first: int = 0
+    last: int = 0
+    symbol: str = ""
+
+    def __str__(self) -> str:
+        if self.symbol:
+            return f"{self.path}#{self.symbol}"
+        lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
+        return f"{self.path}:{lines}" if self.first else self.path
+
+
+def parse_place(written: str) -> CitedPlace | None:
+    """The place that a citation names; None for what is none."""
+    found = _SOURCE.fullmatch(written.strip())
+    if found is None or len(found["path"]) > _PATH_CHARS_MAX:
+        return None
+    if len(found["symbol"] or "") > _SYMBOL_CHARS_MAX:
+        return None
+    first = int(found["first"] or 0)
+    last = int(found["last"] or first)
+    path = found["path"].replace("\\", "/").removeprefix("./")
+    if last < first or last > _LINE_MAX or (found["first"] and not first):
+        return None
+    return CitedPlace(path, first, last, found["symbol"] or "")
+
+
+def hash_lines(lines: Sequence[str]) -> str:
+    """The hash of a text by its lines."""
+    text = "\n".join(line.rstrip() for line in lines)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
+
+
+@frozen
+class Checked:
+    """A citation, what became of it, and where it stands now if that is elsewhere."""
+
+    place: str
+    state: CitationState
+    now: str = ""
+
+    def __str__(self) -> str:
+        match self.state:
+            case "holds":
+                return f"{self.place} holds" + (f" (now {self.now})" if self.now else "")
+            case "changed":
+                return f"{self.place} has changed since"
+            case "gone":
+                return f"{self.place} is gone"
+
+
+def find_worst(checked: Sequence[Checked]) -> Checked | None:
+    """The citation by which a memory is least to be relied on, if one does not hold."""
+    order: dict[CitationState, int] = {"holds": 0, "changed": 1, "gone": 2}
+    worst = max(checked, key=lambda each: order[each.state], default=None)
+    return worst if worst and worst.state != "holds" else None

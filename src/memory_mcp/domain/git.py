@@ -1,0 +1,153 @@
+"""What git says of a work tree, and what this machine remembers of it: values alone."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from memory_mcp.domain.fields import Commit, Name, SegmentField
+from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.record import FrozenModel
+from memory_mcp.frozen import frozen
+
+GitMode = Literal["off", "mark", "follow"]
+"""Git is not looked at; or memories say where they stand; or those that stand elsewhere hide."""
+
+Pause = Literal[
+    "", "no repository", "no commit", "detached", "operation", "locked", "no reflog", "shallow",
+    "reftable", "no git",
+]  # fmt: skip
+"""Why git is not followed at the moment; '' if it is."""
+
+NO_COMMIT: Final = "0" * 40
+BRANCHES_SEEN_MAX: Final = 256
+"""Branches of git whose place is remembered; the ones that were looked at last."""
+
+STEPS_MAX: Final = 2_000
+"""Lines of a reflog that are read after one another; of more, the newest."""
+
+_Many = Field(max_length=100_000)
+
+
+@frozen
+class GitPlace:
+    """Where a work tree stands: its branch and commit, or why that is not followed now."""
+
+    branch: str = ""
+    commit: str = ""
+    pause: Pause = ""
+
+
+@frozen
+class RefStep:
+    """A line of a branch's reflog."""
+
+    old: str
+    new: str
+    message: str
+
+    @property
+    def creates(self) -> bool:
+        return not self.old.strip("0")
+
+    @property
+    def closes(self) -> bool:
+        """Whether a commit was made here, of what was worked on before it."""
+        made = ("commit", "revert", "cherry-pick", "am", "merge")
+        name = self.message.partition(":")[0].split(" ")[0]
+        return name in made and "Fast-forward" not in self.message
+
+    @property
+    def resets(self) -> bool:
+        return self.message.startswith(("reset:", "branch: Reset"))
+
+    @property
+    def renames(self) -> str:
+        """The old name of the branch, if it was renamed."""
+        head = "Branch: renamed refs/heads/"
+        return self.message.removeprefix(head).partition(" to ")[0] if (
+            self.message.startswith(head)) else ""  # fmt: skip
+
+
+@frozen
+class NewCommit:
+    """A commit that came to a branch; what it reverts, by its own words."""
+
+    commit: str
+    parents: tuple[str, ...]
+    reverts: tuple[str, ...] = ()
+
+
+class SeenTree(FrozenModel):
+    """Where a work tree stood at the last look; which of the commits `asked` about are `away`."""
+
+    branch: Name
+    commit: Commit
+    asked: Annotated[frozenset[Commit], _Many] = frozenset()
+    away: Annotated[frozenset[Commit], _Many] = frozenset()
+
+
+class SeenBranch(FrozenModel):
+    """A branch of git at the last look: its commit, and how long its reflog was."""
+
+    commit: Commit
+    size: int = 0
+
+
+class GitEvent(FrozenModel):
+    """The last thing of git's that changed what is recalled, so that it can be undone."""
+
+    at: str
+    text: str
+    hides: tuple[SegmentField, ...] = ()
+
+
+class GitState(FrozenModel):
+    """What this machine remembers of git between two looks.
+
+    `claims` names the branches of git on which each segment was written that no commit has closed
+    yet. `reverts` maps a commit to the one that reverted it. `offered` is what was offered before.
+    """
+
+    trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])
+    branches: dict[str, SeenBranch] = Field(default_factory=dict[str, SeenBranch])
+    claims: dict[SegmentField, tuple[str, ...]] = Field(
+        default_factory=dict[SegmentId, tuple[str, ...]]
+    )
+    reverts: dict[str, str] = Field(default_factory=dict[str, str])
+    offered: tuple[str, ...] = ()
+    event: GitEvent | None = None
+    mode: GitMode | None = None
+
+
+@frozen
+class Mark:
+    """Where a memory stands that does not stand on this commit."""
+
+    why: Literal["elsewhere", "reset", "reverted"]
+    branch: str = ""
+    commit: str = ""
+
+    def __str__(self) -> str:
+        match self.why:
+            case "elsewhere":
+                return f"written on {self.branch or 'another branch'}, not merged here"
+            case "reset":
+                return "its commit was reset away"
+            case "reverted":
+                return "its commit was reverted"
+
+
+@frozen
+class Standing:
+    """Where the segments stand, seen from one work tree. What has no mark stands here.
+
+    `hides` are those that `follow` does not show; `own` is the open segment of this branch of git.
+    """
+
+    marks: dict[SegmentId, Mark]
+    hides: frozenset[SegmentId] = frozenset()
+    own: SegmentId | None = None
+
+
+EVERYWHERE: Final = Standing({})
+"""Nothing is known of git: everything stands here."""

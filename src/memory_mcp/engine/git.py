@@ -1,0 +1,393 @@
+"""Follows git: looks when HEAD moved, anchors what was written, and knows where memories stand.
+
+When nothing moved, a call pays for three file stamps. When something did, git is read and asked in
+a thread; the call waits for that a little, and goes on with what was known if it takes longer.
+
+Only the main line of the timeline follows git: a session that chose a branch of its own stays as it
+is. Each branch of git writes in an open segment of its own, so that a segment stands in one place.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from memory_mcp.domain.git import (
+    EVERYWHERE,
+    GitEvent,
+    GitPlace,
+    GitState,
+    Mark,
+    Standing,
+)
+from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
+from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, SUMMARY_CHARS_MAX
+from memory_mcp.domain.normalise import cut, pluralise
+from memory_mcp.domain.record import MEMORY_KINDS, Move, Record, format_time
+from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.git_look import KnownMemories, NewAnchor, Observation, Offer, observe
+from memory_mcp.engine.moves import build_move_record, try_move
+from memory_mcp.engine.recovery import describe_head_conflict, recover_head
+from memory_mcp.engine.workspace import GitFollower, Workspace
+from memory_mcp.errors import ConflictError, GitSilentError, StoreError
+from memory_mcp.timeline.standing import find_standing, group_by_segment, list_anchors
+
+WAIT_SECONDS_MAX: Final = 1.0
+"""A call that reads waits so long for git; then it goes on with what was known."""
+_WRITE_SECONDS_MAX: Final = 8.0
+_POLL_SECONDS: Final = 0.01
+_OFFERS_TOLD_MAX: Final = 200
+_MEMORIES: Final = Filters(kinds=MEMORY_KINDS, durable=False)
+_SLOW: Final = "Git moved and has not answered yet: memories stand as they stood before."
+PAUSES: Final = {
+    "no repository": "this is no git work tree",
+    "no commit": "there is no commit yet",
+    "detached": "HEAD is detached",
+    "operation": "a merge, rebase, cherry-pick, revert or bisect is in progress",
+    "locked": "git's index is locked",
+    "no reflog": "git keeps no reflog here (core.logAllRefUpdates)",
+    "shallow": "this is a shallow clone",
+    "reftable": "its refs are stored as reftable, which cannot be read",
+    "no git": "there is no git on this machine",
+}
+
+
+def get_standing(workspace: Workspace) -> Standing:
+    """Where memories stand for this caller; everywhere, on a branch that was chosen."""
+    git = workspace.git
+    return git.standing if git and workspace.caller.branch == MAIN else EVERYWHERE
+
+
+def find_mark(workspace: Workspace, record: Record) -> Mark | None:
+    """Where the memory stands, if not on this commit."""
+    marks = get_standing(workspace).marks
+    return marks.get(record.segment) if marks and record.segment else None
+
+
+def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
+    """The chain without what stands elsewhere in git, if git is followed."""
+    git = workspace.git
+    hides = get_standing(workspace).hides
+    return chain - hides if git and hides and git.mode == "follow" else chain
+
+
+async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None = None) -> Head:
+    """Look at git if it moved since the last look; the head, with the anchors that came of it.
+
+    It raises nothing: where git cannot be followed, memories stand as they stood.
+    """
+    git = workspace.git
+    if git is None or workspace.caller.branch != MAIN or not workspace.policy.enabled:
+        return head
+    stamp = git.history.stamp()
+    if stamp == git.stamp and head.timeline.anchors is git.anchors:
+        return head
+    async with git.looking:
+        git.mode = git.find_mode()
+        if git.mode == "off":
+            git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
+            return head
+        with suppress(StoreError, ConflictError):
+            seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
+            head, stamp = await _catch_up(workspace, git, head, seconds)
+            await _update_standing(workspace, git, head.timeline)
+            git.stamp, git.anchors = stamp, head.timeline.anchors
+    return head
+
+
+async def open_segment(workspace: Workspace, head: Head) -> Head:
+    """The head, in which this branch of git has an open segment of its own to write in.
+
+    What is about to be written must not land beside its place, so git is waited for.
+    """
+    git = workspace.git
+    if git is None or git.mode == "off" or workspace.caller.branch != MAIN or workspace.policy.meta:
+        return head
+    if git.task is not None:
+        head = await follow_git(workspace, head, _WRITE_SECONDS_MAX)
+    if git.standing.own in head.timeline.tips(MAIN):
+        return head
+    tree = git.history.load().trees.get(git.history.name)
+    if tree is None:
+        return head
+    with suppress(StoreError, ConflictError):
+        async with git.looking:
+            head = await _claim_segment(workspace, git, head, tree.branch)
+            await _update_standing(workspace, git, head.timeline)
+            git.stamp, git.anchors = git.history.stamp(), head.timeline.anchors
+    return head
+
+
+def choose_segment(workspace: Workspace, timeline: Timeline) -> SegmentId:
+    """The open segment in which the caller writes."""
+    tips = timeline.tips(workspace.caller.branch)
+    own = get_standing(workspace).own
+    return own if own is not None and own in tips else tips[-1]
+
+
+async def _catch_up(
+    workspace: Workspace, git: GitFollower, head: Head, seconds: float
+) -> tuple[Head, object]:
+    """Look until what was seen is where HEAD is now; the head, and the stamp if that succeeded."""
+    until = asyncio.get_running_loop().time() + seconds
+    while True:
+        stamp = git.history.stamp()
+        place = git.history.look()
+        git.pause = place.pause
+        if place.pause or workspace.policy.meta or _is_seen(git, place):
+            return head, stamp
+        with git.history.alone() as alone:
+            if alone:
+                head, answered = await _look(workspace, git, head, place, until)
+            else:  # another session looks, and leaves what it finds
+                answered = asyncio.get_running_loop().time() < until
+                await asyncio.sleep(_POLL_SECONDS)
+        if not answered:
+            git.tell(_SLOW)
+            return head, None
+
+
+def _is_seen(git: GitFollower, place: GitPlace) -> bool:
+    seen = git.history.load().trees.get(git.history.name)
+    return seen is not None and (seen.branch, seen.commit) == (place.branch, place.commit)
+
+
+async def _look(
+    workspace: Workspace, git: GitFollower, head: Head, place: GitPlace, until: float
+) -> tuple[Head, bool]:
+    """Look at git and write what came of it; whether git answered in time.
+
+    An answer that comes late is taken by the next call, unless another session was first.
+    """
+    state = git.history.load()
+    if git.task is None or git.asked_with is not state:
+        known = await _list_known(workspace, git, head.timeline, state)
+        work = asyncio.to_thread(observe, git.history, place, state, known)
+        git.task, git.asked_with = asyncio.create_task(work), state
+    left = max(0.0, until - asyncio.get_running_loop().time())
+    done, _ = await asyncio.wait([git.task], timeout=left)
+    if not done:
+        return head, False
+    task, git.task = git.task, None
+    try:
+        found: Observation = task.result()
+    except GitSilentError as error:
+        git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
+        return head, False
+    head = await _write_anchors(workspace, head, found)
+    git.history.save(await _tell_offers(workspace, git, head.timeline, found))
+    for note in found.notes:
+        git.tell(note)
+    return head, True
+
+
+async def _list_known(
+    workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
+) -> KnownMemories:
+    written = await _find_written(workspace, state.claims)
+    tracked = await _find_tracked(workspace, git, written)
+    anchors = tuple(list_anchors(timeline).values())
+    return KnownMemories(anchors, frozenset(written), frozenset(tracked))
+
+
+async def _find_written(workspace: Workspace, segments: Iterable[SegmentId]) -> set[SegmentId]:
+    """Those of these segments that have records."""
+    index = workspace.project.index
+    return {segment for segment in segments if await index.ids_of_segments([segment])}
+
+
+async def _find_tracked(
+    workspace: Workspace, git: GitFollower, segments: Collection[SegmentId]
+) -> set[SegmentId]:
+    """Those of these segments of which git tracks any record: they go where their files go."""
+    index = workspace.project.index
+    tracked = git.history.tracked
+    if not await asyncio.to_thread(tracked, await index.ids_of_segments(segments)):
+        return set()
+    ids = {segment: await index.ids_of_segments([segment]) for segment in segments}
+    return {segment for segment in segments if tracked(ids[segment])}
+
+
+async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
+    for new in found.anchors:
+        head, record = await anchor_segments(workspace, new)
+        if record.move and (opened := record.move.opens.get(MAIN)):
+            found.state.claims[opened] = (new.anchor.git_branch,)
+    return head
+
+
+async def anchor_segments(
+    workspace: Workspace, new: NewAnchor, undoes: tuple[RecordId, ...] = (), *, by_git: bool = True
+) -> tuple[Head, Record]:
+    """Write the anchor as a move; it seals those of its segments that are open."""
+
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+        anchor = new.anchor
+        open_ = tuple(s for s in head.timeline.tips(MAIN) if s in anchor.segments)
+        step = Move(
+            act="anchor",
+            branch=MAIN,
+            opens={MAIN: SegmentId(workspace.ids.new(at))} if open_ else {},
+            parents=open_,
+            leaves=open_,
+            anchors=anchor.segments,
+            commit=anchor.commit,
+            git_branch=anchor.git_branch,
+            undoes=undoes,
+        )
+        content = cut(f"git: what was written {new.why}", SUMMARY_CHARS_MAX)
+        record = build_move_record(
+            workspace, head, step, id_=id_, at=at, kind="move", content=content
+        )
+        return _by_git(record) if by_git else record
+
+    return await _move(workspace, plan)
+
+
+async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, branch: str) -> Head:
+    """Give this branch of git an open segment: an empty one, or a new one beside the others'."""
+    with git.history.alone() as alone:
+        if not alone:
+            return head
+        state = git.history.load()
+        others = {tree.branch for tree in state.trees.values()} - {branch}
+        tips = head.timeline.tips(MAIN)
+        written = await _find_written(workspace, tips)
+        owned = {s for s in tips if others.intersection(state.claims.get(s, ()))}
+        free = [s for s in tips if s not in written and s not in owned]
+        mine = [s for s in tips if state.claims.get(s) == (branch,)]
+        if not (mine or free):
+
+            async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+                tips = head.timeline.tips(MAIN)
+                left = tuple(s for s in tips if s not in state.claims)
+                under = left or _find_parents(head.timeline, tips)
+                step = Move(
+                    act="anchor", branch=MAIN, opens={MAIN: SegmentId(workspace.ids.new(at))},
+                    parents=under, leaves=left, git_branch=branch,
+                )  # fmt: skip
+                return _by_git(
+                    build_move_record(workspace, head, step, id_=id_, at=at, kind="move",
+                                      content=f"git: work on {branch} begins a segment")
+                )  # fmt: skip
+
+            head, record = await _move(workspace, plan)
+            free = list(record.move.opens.values()) if record.move else []
+        own = (mine or free)[-1]
+        git.history.save(state.model_copy(update={"claims": {**state.claims, own: (branch,)}}))
+    return head
+
+
+async def _move(
+    workspace: Workspace, plan: Callable[[Head, RecordId, datetime], Awaitable[Record]]
+) -> tuple[Head, Record]:
+    for _ in range(HEAD_MOVES_RETRY_MAX):
+        head = await workspace.heads.read()
+        if head is None:
+            break
+        if moved := await try_move(workspace, await recover_head(workspace, head), plan):
+            return moved
+    raise ConflictError(describe_head_conflict())
+
+
+def _by_git(record: Record) -> Record:
+    origin = record.origin.model_copy(update={"by": "system", "client": "git"})
+    return record.model_copy(update={"origin": origin})
+
+
+def _find_parents(timeline: Timeline, tips: Sequence[SegmentId]) -> tuple[SegmentId, ...]:
+    """What the open segments stand on: a new one beside them stands on the same."""
+    parents = [p for tip in tips if tip in timeline.segments
+               for p in timeline.segments[tip].parents]  # fmt: skip
+    return tuple(dict.fromkeys(parents)) or (ROOT,)
+
+
+async def _update_standing(workspace: Workspace, git: GitFollower, timeline: Timeline) -> None:
+    """Compute where memories stand, and tell once what is shown no more, or again."""
+    state = git.history.load()
+    tree = state.trees.get(git.history.name)
+    if tree is None:  # never looked: nothing is known
+        return
+    unasked = {anchor.commit for anchor in list_anchors(timeline).values()} - tree.asked
+    away = set(tree.away)
+    if unasked:
+        with suppress(GitSilentError):
+            away |= await asyncio.to_thread(git.history.find_away, unasked, tree.commit)
+    find = partial(
+        find_standing, timeline, tree.branch,
+        away=away, claims=state.claims, reverts=state.reverts,
+    )  # fmt: skip
+    found = find()
+    if tracked := await _find_tracked(workspace, git, found.hides):
+        found = find(tracked=tracked)
+    own = next((s for s in timeline.tips(MAIN) if state.claims.get(s) == (tree.branch,)), None)
+    before, git.standing = git.standing, Standing(found.marks, found.hides, own)
+    if git.mode == "follow" and not workspace.policy.meta:
+        await _tell_moves(workspace, git, timeline, before, tree.branch)
+
+
+async def _tell_moves(
+    workspace: Workspace, git: GitFollower, timeline: Timeline, before: Standing, branch: str
+) -> None:
+    """Tell what is recalled no more since the last look, and what is recalled again."""
+    chain = timeline.chain(MAIN)
+    fresh, back = git.standing.hides - before.hides, before.hides - git.standing.hides
+    if not git.looked:  # at the start of a process nothing has changed
+        git.looked = True
+        return
+    if fresh or back:
+        workspace.project.changes.note()  # pages and openings are rendered anew
+    gone = await count_memories(workspace, timeline, fresh & chain)
+    here = await count_memories(workspace, timeline, back & chain)
+    if not gone and not here:
+        return
+    parts = [f"{pluralise(here)} of it recalled again"] if here else []
+    parts += [f"{pluralise(gone)} of other commits not recalled here"] if gone else []
+    text = f"Git is on {branch} now: {' and '.join(parts)}."
+    undo = " `memory-mcp undo` keeps them here all the same." if gone else ""
+    git.tell(text + undo)
+    if gone:
+        at = format_time(workspace.clock.now())
+        event = GitEvent(at=at, text=text, hides=tuple(sorted(fresh & chain)))
+        with git.history.alone() as alone:
+            if alone:
+                state = git.history.load()
+                git.history.save(state.model_copy(update={"event": event}))
+
+
+async def count_memories(
+    workspace: Workspace, timeline: Timeline, segments: Collection[SegmentId]
+) -> int:
+    """How many memories lie in these segments, wherever these stand."""
+    if not segments:
+        return 0
+    view = View(chain=timeline.chain(MAIN), now=workspace.clock.now())
+    filters = Filters(kinds=_MEMORIES.kinds, durable=False, segments=frozenset(segments))
+    return await workspace.project.index.count(view, filters)
+
+
+async def _tell_offers(
+    workspace: Workspace, git: GitFollower, timeline: Timeline, found: Observation
+) -> GitState:
+    """Tell each offer once; the state that remembers it."""
+    offered = list(found.state.offered)
+    anchored = group_by_segment(list_anchors(timeline).values())
+    for offer in found.offers:
+        count = await count_memories(
+            workspace, timeline, [s for s in offer.segments if s in anchored]
+        )
+        if offer.key not in offered and count:
+            offered.append(offer.key)
+            git.tell(describe_offer(offer, count))
+    return found.state.model_copy(update={"offered": tuple(offered[-_OFFERS_TOLD_MAX:])})
+
+
+def describe_offer(offer: Offer, count: int) -> str:
+    """What happened, and the command that brings the memories along."""
+    return (
+        f"Git: {offer.what}. If its {pluralise(count)} should hold here too, run "
+        f"`memory-mcp git bring {offer.brings}`."
+    )

@@ -1,0 +1,348 @@
+"""What became of git since the last look, as anchors, claims and offers.
+
+Everything here reads: files of git, and git itself. The caller, which holds the lock, writes what
+is found. It runs in a thread, because git takes milliseconds to answer.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from memory_mcp.domain.git import (
+    BRANCHES_SEEN_MAX,
+    GitPlace,
+    GitState,
+    NewCommit,
+    RefStep,
+    SeenBranch,
+    SeenTree,
+)
+from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.timeline import Anchor
+from memory_mcp.errors import GitSilentError
+from memory_mcp.frozen import frozen
+from memory_mcp.ports import GitHistory
+from memory_mcp.timeline.standing import group_by_segment
+
+_ADVANCES: Final = ("commit:", "commit (merge)", "commit (initial)", "merge ", "revert",
+                    "cherry-pick", "am:", "pull: Fast-forward", "pull: Merge")  # fmt: skip
+"""Beginnings of lines that only add commits; for others git is asked what they dropped."""
+_LINES_MAX: Final = 8
+"""Lines of work that are compared with what came, to find them squashed."""
+_COPIES_MAX: Final = 50
+"""Of the commits that came, the newest are looked at as possible copies."""
+_SHORT: Final = 8
+"""Digits of a commit in a sentence."""
+
+
+@frozen
+class NewAnchor:
+    """Segments that hold where this commit does, and why."""
+
+    anchor: Anchor
+    why: str
+
+
+@frozen
+class Offer:
+    """Something that only the user can decide: what happened, and the name to bring."""
+
+    key: str
+    what: str
+    brings: str
+    segments: tuple[SegmentId, ...]
+
+
+@frozen
+class Observation:
+    """What was seen: the new state, what is to be anchored, what is to be offered or said."""
+
+    state: GitState
+    anchors: Sequence[NewAnchor]
+    offers: Sequence[Offer]
+    notes: Sequence[str]
+
+
+@frozen
+class KnownMemories:
+    """The anchors before a look, and the claimed segments with records, and with tracked ones."""
+
+    anchors: Sequence[Anchor]
+    written: frozenset[SegmentId]
+    tracked: frozenset[SegmentId]
+
+
+@dataclass
+class _Look:
+    """What one look has found so far."""
+
+    git: GitHistory
+    place: GitPlace
+    known: KnownMemories
+    branches: dict[str, SeenBranch]
+    claims: dict[SegmentId, tuple[str, ...]]
+    reverts: dict[str, str]
+    added: list[NewAnchor] = field(default_factory=list[NewAnchor])
+    came: list[NewCommit] = field(default_factory=list[NewCommit])
+    picked: set[str] = field(default_factory=set[str])
+    notes: list[str] = field(default_factory=list[str])
+    gone: set[str] = field(default_factory=set[str])
+    rest: dict[str, Sequence[RefStep]] = field(default_factory=dict[str, Sequence[RefStep]])
+
+    @property
+    def anchors(self) -> list[Anchor]:
+        return [*self.known.anchors, *(new.anchor for new in self.added)]
+
+
+def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemories) -> Observation:
+    """What became of the branches since the state was noted, seen from where HEAD is now.
+
+    Raises:
+        GitSilentError: git could not say what HEAD reaches.
+    """
+    look = _Look(git, place, known, dict(state.branches), dict(state.claims), dict(state.reverts))
+    owners = {owner for each in state.claims.values() for owner in each}
+    for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
+        _read_branch(look, branch)
+    away = _find_away(look)
+    offers = _find_arrivals(look, away) if away else []
+    asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
+    tree = SeenTree(branch=place.branch, commit=place.commit, asked=asked, away=frozenset(away))
+    branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
+    update = {
+        "trees": {**state.trees, git.name: tree},
+        "branches": branches,
+        "claims": look.claims,
+        "reverts": look.reverts,
+    }
+    return Observation(state.model_copy(update=update), look.added, offers, look.notes)
+
+
+def _find_away(look: _Look) -> set[str]:
+    commits = {anchor.commit for anchor in look.anchors} | set(look.reverts.values())
+    return look.git.find_away(commits, look.place.commit)
+
+
+def _read_branch(look: _Look, branch: str, until: str = "") -> None:
+    """Follow what became of the branch; with `until`, up to that commit, and the rest later."""
+    seen = look.branches.get(branch)
+    found = look.git.read_branch(branch, seen)
+    if branch in look.rest:
+        steps = look.rest.pop(branch)
+    elif found is None:
+        look.gone.add(branch)
+        return
+    else:
+        steps, now = found
+        look.branches.pop(branch, None)
+        look.branches[branch] = now  # the last that was looked at stands last
+        if seen is None:
+            steps = _begin_branch(look, branch, steps)
+    if until:
+        at = max((at for at, step in enumerate(steps, 1) if step.new == until), default=0)
+        steps, look.rest[branch] = steps[:at], steps[at:]
+    _read_steps(look, branch, steps, seen)
+
+
+def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
+    """The steps to follow of a branch that was not seen before: those since it was begun here.
+
+    What is not committed goes along to a branch that is begun from where the work tree stood.
+    """
+    for at, step in enumerate(steps):
+        if step.renames in look.branches:
+            _rename(look, step.renames, branch)
+            return steps[at + 1 :]
+    made = steps[0] if steps else None
+    if made is None or not made.creates or made.message != "branch: Created from HEAD":
+        return ()
+    origin = look.git.find_origin(branch, made.new)
+    if not origin or origin == branch:
+        return ()
+    _read_branch(look, origin, made.new)
+    for segment, owners in look.claims.items():
+        taken = origin in owners and branch not in owners
+        if taken and segment in look.known.written:
+            look.claims[segment] = (*owners, branch)
+    return steps[1:]
+
+
+def _read_steps(
+    look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None
+) -> None:
+    if not (look.anchors or look.known.written):
+        steps = ()  # nothing was written here: git need not be asked anything
+    for step in _join_resets(steps):
+        try:
+            if step.creates and seen:  # another branch of the same name
+                _anchor_claims(look, branch, seen.commit, f"on {branch}, which was removed")
+            elif old := step.renames:
+                _rename(look, old, branch)
+            elif step.resets:
+                _follow_reset(look, branch, step)
+            elif step.old != step.new and not step.creates:
+                _follow_advance(look, branch, step)
+        except GitSilentError as error:  # commits that git has removed: what was known stays
+            look.notes.append(f"A step of {branch} could not be followed ({error}).")
+    if steps and branch == look.place.branch and look.anchors:
+        start = next((s.old for s in steps if not s.creates), steps[-1].new)
+        _list_came(look, start)
+
+
+def _list_came(look: _Look, start: str) -> None:
+    """Note the commits that came to HEAD since `start`, and what they revert by their words."""
+    look.came = look.git.list_commits(start, look.place.commit)
+    for new in look.came:
+        look.reverts.update(dict.fromkeys(new.reverts, new.commit))
+
+
+def _join_resets(steps: Sequence[RefStep]) -> list[RefStep]:
+    """Resets that follow one another count as one: only where they end can be seen."""
+    joined: list[RefStep] = []
+    for step in steps:
+        if joined and step.resets and joined[-1].resets:
+            step = RefStep(joined.pop().old, step.new, step.message)  # noqa: PLW2901
+        joined.append(step)
+    return joined
+
+
+def _follow_advance(look: _Look, branch: str, step: RefStep) -> None:
+    if step.message.startswith("cherry-pick"):
+        look.picked.add(step.new)
+    if not step.message.startswith(_ADVANCES):
+        lost = [commit.commit for commit in look.git.list_commits(step.new, step.old)]
+        if lost:
+            _anchor_anew(look, step, lost)
+    if step.closes:
+        _anchor_claims(look, branch, step.new, f"before commit {step.new[:_SHORT]}")
+
+
+def _anchor_anew(look: _Look, step: RefStep, lost: Sequence[str]) -> None:
+    """Anchor what stood on commits that were rewritten to those that took their place."""
+    anchors = [anchor for anchor in look.anchors if anchor.commit in lost]
+    if not anchors:
+        return
+    gained = [commit.commit for commit in look.git.list_commits(step.old, step.new)]
+    after = {patch: commit for commit, patch in look.git.find_patches(gained).items()}
+    before = look.git.find_patches([anchor.commit for anchor in anchors])
+    for anchor in anchors:
+        target = after.get(before.get(anchor.commit, ""), step.new)
+        why = f"on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
+        _add_anchor(look, anchor.segments, target, anchor.git_branch, why)
+
+
+def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
+    """A hard reset leaves what is not committed on the old commit; any other leaves all here."""
+    if step.old == step.new or branch != look.place.branch:
+        return
+    if look.git.shows(step.old, step.new) == step.new:
+        why = f"on {step.old[:_SHORT]}, which a reset left"
+        _anchor_claims(look, branch, step.old, why)
+        return
+    lost = {commit.commit for commit in look.git.list_commits(step.new, step.old)}
+    kept = [s for anchor in look.anchors if anchor.commit in lost for s in anchor.segments]
+    for segment in dict.fromkeys(kept):
+        owners = look.claims.get(segment, ())
+        look.claims[segment] = (*(o for o in owners if o != branch), branch)
+    if kept:
+        look.notes.append(
+            f"HEAD went back to {step.new[:_SHORT]} and the work stayed: so did its memories."
+        )
+
+
+def _rename(look: _Look, old: str, new: str) -> None:
+    look.branches.pop(old, None)
+    for segment, owners in look.claims.items():
+        look.claims[segment] = tuple(dict.fromkeys(new if o == old else o for o in owners))
+
+
+def _anchor_claims(look: _Look, branch: str, commit: str, why: str) -> None:
+    """Anchor what was written on the branch to the commit. Files that git tracks need no anchor."""
+    closed: list[SegmentId] = []
+    for segment, owners in list(look.claims.items()):
+        if branch not in owners or segment not in look.known.written:
+            continue
+        rest = tuple(owner for owner in owners if owner != branch)
+        if rest:
+            look.claims[segment] = rest
+        else:
+            del look.claims[segment]
+        if segment not in look.known.tracked:
+            closed.append(segment)
+    _add_anchor(look, closed, commit, branch, why)
+
+
+def _add_anchor(
+    look: _Look, segments: Iterable[SegmentId], commit: str, branch: str, why: str
+) -> None:
+    known = group_by_segment(look.anchors)
+    fresh = [s for s in segments if all(a.commit != commit for a in known.get(s, ()))]
+    if fresh:
+        anchor = Anchor(segments=tuple(fresh), commit=commit, git_branch=branch)
+        look.added.append(NewAnchor(anchor, why))
+
+
+def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
+    """Find lines of work that came as one commit, or as copies; offer what is not proved."""
+    lines = _list_lines(look, away)
+    single = {c.commit: c for c in look.came if len(c.parents) == 1}
+    wanted = list(single)[-_COPIES_MAX:] if lines else []
+    made = {patch: commit for commit, patch in look.git.find_patches(wanted).items()}
+    offers: list[Offer] = []
+    for name, anchors in list(lines.items())[-_LINES_MAX:]:
+        tip = look.branches[name].commit if name in look.branches else anchors[-1].commit
+        squashed = _find_squash(look, made, tip) if made else ""
+        if squashed:
+            why = f"on {name}, all of which came with {squashed[:_SHORT]}"
+            _add_anchor(look, _find_reached(look, lines, tip), squashed, name, why)
+            continue
+        offers += _offer_copies(look, name, anchors, made) if made else []
+        if name in look.gone:
+            segments = tuple(dict.fromkeys(s for anchor in anchors for s in anchor.segments))
+            offers.append(Offer(f"gone:{name}:{tip}", f"{name} is gone", name, segments))
+    return offers
+
+
+def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
+    """The commit that came and has all the changes of this tip since it parted; '' if none."""
+    start = look.came[0].parents[0] if look.came[0].parents else look.place.commit
+    try:
+        squashed = made.get(look.git.find_patch(start, tip), "")
+    except GitSilentError:  # they have nothing in common
+        return ""
+    return "" if squashed in look.picked else squashed
+
+
+def _find_reached(look: _Look, lines: Mapping[str, list[Anchor]], tip: str) -> list[SegmentId]:
+    """What stands on any commit that this tip reaches: a branch may have been merged into it."""
+    anchors = [anchor for each in lines.values() for anchor in each]
+    beyond = look.git.find_away({anchor.commit for anchor in anchors}, tip)
+    found = (s for anchor in anchors if anchor.commit not in beyond for s in anchor.segments)
+    return list(dict.fromkeys(found))
+
+
+def _list_lines(look: _Look, away: set[str]) -> dict[str, list[Anchor]]:
+    """The anchors of what stands nowhere here, by the branch of git on which it was written."""
+    lines: dict[str, list[Anchor]] = {}
+    for segment, anchors in group_by_segment(look.anchors).items():
+        if look.place.branch in look.claims.get(segment, ()):
+            continue
+        if all(anchor.commit in away for anchor in anchors):
+            for anchor in anchors:
+                if anchor.git_branch != look.place.branch:
+                    lines.setdefault(anchor.git_branch, []).append(anchor)
+    return lines
+
+
+def _offer_copies(
+    look: _Look, name: str, anchors: Sequence[Anchor], made: Mapping[str, str]
+) -> list[Offer]:
+    patches = look.git.find_patches([anchor.commit for anchor in anchors])
+    offers: list[Offer] = []
+    for anchor in anchors:
+        copy = made.get(patches.get(anchor.commit, ""))
+        if copy:
+            what = f"{copy[:_SHORT]} copies {anchor.commit[:_SHORT]} of {name}"
+            key = f"copy:{anchor.commit}:{copy}"
+            offers.append(Offer(key, what, anchor.commit[:_SHORT], anchor.segments))
+    return offers

@@ -1,0 +1,53 @@
+"""What following git needs from the world."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from memory_mcp.domain.git import GitPlace, GitState, NewCommit, RefStep, SeenBranch
+
+
+class GitHistory(Protocol):
+    """The repository of a work tree, and what this machine remembers of it.
+
+    - `stamp` stays equal as long as HEAD and the memory of it did not change. It takes a few
+      microseconds and never fails. `files` are those of git that it looks at. `name` tells this
+      work tree from others of the repository.
+    - `look` reads HEAD. `read_branch` returns the lines that were added to the branch's reflog
+      since it was seen, oldest first, and how it is now; None if there is no such branch or reflog.
+    - `find_origin` names the branch from which this work tree went to the branch at that commit.
+    - `tracked` returns those of these files' names that git's index holds anywhere.
+    - `alone` holds a lock between processes while the state is changed, or says that another has
+      it. `load` gives an empty state for one that is damaged.
+
+    The others ask git itself, which takes milliseconds, and seconds at most; they are for a thread.
+    What git cannot say raises `GitSilentError`.
+
+    - `find_away`: those of these commits that `head` does not reach, unknown ones included.
+    - `list_commits`: the commits of `new` that `old` does not reach, oldest first.
+    - `find_patches`: for each commit with one parent, an id of its change that a rebase keeps.
+    - `find_patch`: the same for all changes of a branch since it parted from `base` at once.
+    - `find_change`: the last commit that changed a file since `since`; '' if none did.
+    - `shows`: which of two commits the files of the work tree are, where these differ; None if
+      neither.
+    """
+
+    name: str
+    files: Sequence[str]
+
+    def stamp(self) -> object: ...
+    def look(self) -> GitPlace: ...
+    def read_branch(
+        self, branch: str, seen: SeenBranch | None
+    ) -> tuple[Sequence[RefStep], SeenBranch] | None: ...
+    def find_origin(self, branch: str, commit: str) -> str: ...
+    def tracked(self, names: Collection[str]) -> set[str]: ...
+    def alone(self) -> AbstractContextManager[bool]: ...
+    def load(self) -> GitState: ...
+    def save(self, state: GitState) -> None: ...
+    def find_away(self, commits: Collection[str], head: str) -> set[str]: ...
+    def list_commits(self, old: str, new: str) -> list[NewCommit]: ...
+    def find_patches(self, commits: Sequence[str]) -> Mapping[str, str]: ...
+    def find_patch(self, base: str, tip: str) -> str: ...
+    def find_change(self, path: str, since: str) -> str: ...
+    def shows(self, old: str, new: str) -> str | None: ...

@@ -1,0 +1,251 @@
+"""Any order of git operations: what is recalled is what ancestors of HEAD have taught.
+
+The model knows nothing of anchors, claims or reflogs. It keeps for each memory the commits that it
+came with, finds the copies of a commit by their subject, and asks git what HEAD reaches.
+"""
+
+import asyncio
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from depth import depth
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from real_git import commit_all, git, make_repository
+
+from memory_mcp.build import open_workspace
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine import git as engine_git
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.memories import add_memory
+
+Step = tuple[str, int]
+
+STEPS = st.tuples(
+    st.sampled_from(
+        ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "squash", "hard",
+         "soft", "forward", "amend", "rebase", "pack", "look"]
+    ),
+    st.integers(0, 5),
+)  # fmt: skip
+
+
+@dataclass
+class Memory:
+    """What the model knows of a memory: where it is not committed yet, and the commits it has."""
+
+    text: str
+    open_on: set[str]
+    homes: set[str] = field(default_factory=set[str])
+
+
+@dataclass
+class World:
+    """A repository, the memory in it, and the model of both."""
+
+    folder: Path
+    workspace: Workspace
+    memories: list[Memory] = field(default_factory=list[Memory])
+    seen: list[str] = field(default_factory=list[str])
+    count: int = 0
+
+    def git(self, *arguments: str) -> str:
+        return git(self.folder, *arguments).strip()
+
+    @property
+    def branch(self) -> str:
+        return self.git("symbolic-ref", "--short", "HEAD")
+
+    @property
+    def head(self) -> str:
+        return self.git("rev-parse", "HEAD")
+
+    def ancestors(self, of: str = "HEAD") -> set[str]:
+        return set(self.git("rev-list", of).split())
+
+    def other(self, n: int) -> str | None:
+        names = self.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+        rest = [name for name in names if name != self.branch]
+        return rest[n % len(rest)] if rest else None
+
+    def close(self, commit: str) -> None:
+        for memory in self.memories:
+            if self.branch in memory.open_on:
+                memory.open_on.discard(self.branch)
+                memory.homes.add(commit)
+
+    def visible(self) -> set[str]:
+        here, known = self.branch, self.ancestors()
+        return {m.text for m in self.memories if here in m.open_on or m.homes & known}
+
+    async def recalled(self) -> set[str]:
+        view = await load_view(self.workspace)
+        bank = self.workspace.project
+        found = await bank.index.find(view, Filters(kinds=frozenset({"fact"})), 100)
+        return {record.content async for record in bank.records.scan(found)}
+
+    async def take(self, step: Step) -> None:  # noqa: C901, PLR0912  # a case for each operation
+        act, n = step
+        self.count += 1
+        self.seen.append(self.head)
+        other = self.other(n)
+        match act:
+            case "write":
+                text = f"Fact number {self.count} is about subject {chr(97 + n) * 5}{self.count}."
+                await add_memory(self.workspace, Draft(content=text))
+                self.memories.append(Memory(text, {self.branch}))
+            case "commit":
+                self.commit()
+                self.close(self.head)
+            case "switch" if other:
+                self.git("switch", "-q", other)
+            case "new" if other is None or n < 2:
+                before = self.branch
+                self.git("switch", "-q", "-c", f"b{self.count}")
+                for memory in self.memories:
+                    if before in memory.open_on:
+                        memory.open_on.add(self.branch)
+            case "merge" if other:
+                self.merge(other)
+            case "squash" if other:
+                self.squash(other)
+            case "hard" | "soft" | "forward":
+                await self.reset(act, n)
+            case "amend":
+                self.amend()
+            case "rebase" if other:
+                self.rebase(other)
+            case "pack":
+                self.git("pack-refs", "--all")
+            case _:
+                assert await self.recalled() == self.visible()
+
+    def commit(self) -> None:
+        (self.folder / f"f{self.count}.py").write_text(f"{self.count}\n", "utf-8")
+        commit_all(self.folder, f"subject {self.count}")
+
+    def merge(self, other: str) -> None:
+        before = self.head
+        self.git("merge", "-q", "--no-edit", other)
+        parents = self.git("rev-list", "--parents", "-n", "1", "HEAD").split()[1:]
+        if self.head != before and len(parents) > 1 and parents[0] == before:
+            self.close(self.head)
+
+    def squash(self, other: str) -> None:
+        if self.git("diff", "--stat", f"HEAD...{other}") == "":
+            return
+        brings = self.ancestors(other)
+        hidden = {m.text for m in self.memories} - self.visible()
+        self.git("merge", "-q", "--squash", other)
+        if self.git("diff", "--cached", "--stat") == "":
+            return
+        self.git("commit", "-q", "-m", f"subject {self.count}")
+        for memory in self.memories:
+            if memory.text in hidden and memory.homes & brings:
+                memory.homes.add(self.head)
+        self.close(self.head)
+
+    async def reset(self, act: str, n: int) -> None:
+        """One look before and after: of several resets in a row only the end can be seen."""
+        assert await self.recalled() == self.visible()
+        old = self.head
+        if act == "forward":
+            ahead = [c for c in dict.fromkeys(self.seen) if old in self.ancestors(c) and c != old]
+            if ahead:
+                self.leave(ahead[n % len(ahead)])
+        elif len(self.git("rev-list", "--first-parent", "HEAD").split()) > 2:
+            if act == "hard":
+                self.leave("HEAD~1")
+            else:
+                self.git("reset", "-q", "--soft", "HEAD~1")
+                lost = {old, *self.git("rev-list", old, "^HEAD").split()}
+                for memory in self.memories:
+                    if memory.homes & lost:
+                        memory.open_on.add(self.branch)
+                assert await self.recalled() == self.visible()
+                commit_all(self.folder, f"subject {self.count}")
+                self.close(self.head)
+        assert await self.recalled() == self.visible()
+
+    def leave(self, target: str) -> None:
+        self.close(self.head)
+        self.git("reset", "-q", "--hard", target)
+
+    def amend(self) -> None:
+        old = self.head
+        if len(self.git("rev-list", "HEAD").split()) < 3:
+            return
+        self.git("commit", "-q", "--amend", "-m", f"subject {self.count}")
+        for memory in self.memories:
+            if old in memory.homes:
+                memory.homes.add(self.head)
+        self.close(self.head)
+
+    def rebase(self, other: str) -> None:
+        lost = self.git("rev-list", "HEAD", f"^{other}").split()
+        subjects = {commit: self.git("log", "-1", "--format=%s", commit) for commit in lost}
+        self.git("rebase", "-q", other)
+        kept = self.ancestors()
+        new = self.git("log", "--format=%H %s", "HEAD").splitlines()
+        by_subject = {line.partition(" ")[2]: line.partition(" ")[0] for line in reversed(new)}
+        for memory in self.memories:
+            for commit in memory.homes & set(lost) - kept:
+                memory.homes.add(by_subject.get(subjects[commit], self.head))
+
+
+async def play(steps: list[Step], folder: Path) -> None:
+    project = make_repository(folder / "shop")
+    (project / ".gitignore").write_text(".claude/\n.state/\n", "utf-8")
+    commit_all(project, "ignore")
+    settings = Settings(project_dir=project, home=folder / "home", user="ada", git="follow")
+    async with open_workspace(settings) as built:
+        world = World(project, built.workspace)
+        assert await world.recalled() == set()
+        for step in steps:
+            await world.take(step)
+        assert await world.recalled() == world.visible()
+
+
+@settings(max_examples=depth(6, 300))
+@given(st.lists(STEPS, max_size=depth(10, 16)))
+@example(
+    [
+        ("write", 0),
+        ("commit", 0),
+        ("new", 0),
+        ("write", 1),
+        ("commit", 0),
+        ("switch", 0),
+        ("write", 2),
+        ("commit", 0),
+        ("look", 0),
+        ("merge", 0),
+        ("hard", 0),
+        ("look", 0),
+    ]
+)
+@example(
+    [
+        ("new", 0),
+        ("write", 0),
+        ("commit", 0),
+        ("write", 0),
+        ("commit", 0),
+        ("switch", 0),
+        ("commit", 0),
+        ("squash", 0),
+        ("look", 0),
+        ("soft", 0),
+        ("amend", 0),
+        ("rebase", 0),
+    ]
+)
+def test_what_is_recalled_is_what_the_ancestors_taught(steps: list[Step]) -> None:  # fmt: skip
+    """At every look, however much happened since the last one."""
+    engine_git.WAIT_SECONDS_MAX = 60.0
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(play(steps, Path(folder)))

@@ -1,0 +1,229 @@
+"""Memories that cite the code notice when it has moved on."""
+
+import shutil
+import textwrap
+from pathlib import Path
+
+import pytest
+from doors import Json, agent, call, read, text_of
+from mcp import Client
+from real_git import commit_all, git, make_repository
+
+from memory_mcp.cli.main import main
+from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
+from memory_mcp.config.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+FACT = "Refresh tokens are rotated on each use."
+CODE = textwrap.dedent("""\
+    import jwt
+
+
+    class Tokens:
+        def issue(self):
+            return jwt.encode({})
+
+        def rotate(self, token):
+            self.forget(token)
+            return self.issue()
+
+
+    LIFETIME = 3600
+    """)
+
+
+@pytest.fixture
+def source(project: Path) -> Path:
+    """The one file of a project in git."""
+    make_repository(project)
+    path = project / "src" / "auth" / "jwt.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(CODE, "utf-8")
+    (project / ".gitignore").write_text(".claude/\n.state/\n", "utf-8")
+    commit_all(project, "code")
+    return path
+
+
+async def cite(client: Client, *places: str, content: str = FACT) -> Json:
+    return await call(client, "add_memory", content=content, cites=list(places))
+
+
+async def found(client: Client) -> Json:
+    (result,) = (await call(client, "search_memories", query="refresh tokens"))["results"]
+    return result
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def change(path: Path, text: str) -> None:
+    """Save the file as it is now."""
+    path.write_text(text, "utf-8", newline="")
+
+
+LINES = "src/auth/jwt.py:8-10"
+SYMBOL = "src/auth/jwt.py#Tokens.rotate"
+FILE = "src/auth/jwt.py"
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
+async def test_a_citation_holds_while_its_text_does(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """Another line ending is no change, nor is anything in other files."""
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        assert (await found(client))["cites"] == [f"{place} holds"]
+        assert "standing" not in await found(client)
+        if place != FILE:
+            change(source, CODE.replace("\n", "\r\n"))
+            assert (await found(client))["cites"] == [f"{place} holds"]
+
+
+@pytest.mark.parametrize(("place", "now"), [(LINES, " (now src/auth/jwt.py:9-11)"), (SYMBOL, "")])
+async def test_a_text_that_moves_within_its_file_holds(
+    settings: Settings, source: Path, place: str, now: str
+) -> None:
+    """What matters is what it says."""
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        change(source, f"import os\n{CODE}")
+        assert (await found(client))["cites"] == [f"{place} holds{now}"]
+
+
+async def test_a_file_that_is_renamed_holds(settings: Settings, source: Path) -> None:
+    """Git knows it by its content."""
+    async with agent(settings, "auto") as client:
+        await cite(client, LINES)
+        git(source.parents[2], "mv", FILE, "src/tokens.py")
+        assert (await found(client))["cites"] == [f"{LINES} holds (now src/tokens.py:8-10)"]
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
+async def test_a_text_that_changed_is_told(settings: Settings, source: Path, place: str) -> None:
+    """In the search, and in the context."""
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        change(source, CODE.replace("self.forget(token)", "pass"))
+        assert (await found(client))["standing"] == f"{place} has changed since"
+        context = text_of(await client.call_tool("memory_context", {}))
+        assert f"{FACT} ({place} has changed since)" in context
+
+
+async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> None:
+    """Behind what has only changed, and that behind what holds; none is hidden."""
+    async with agent(settings, "auto") as client:
+        other = source.with_name("other.py")
+        change(other, "a = 1\n")
+        await cite(client, "src/auth/other.py", content="Refresh tokens are stored hashed.")
+        await cite(client, LINES, content="Refresh tokens are checked against a list.")
+        await cite(client, "src/auth/jwt.py#LIFETIME", content="Refresh tokens live for an hour.")
+        remove(other)
+        change(source, CODE.replace("self.forget(token)", "pass"))
+        results = (await call(client, "search_memories", query="refresh tokens stored"))["results"]
+        states = [each["cites"][0].split(" ", 1)[1] for each in results]
+        assert states == ["holds", "has changed since", "is gone"]
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("src/nowhere.py", "is not there"),
+        ("../secret.py", "lies outside of the project"),
+        ("/etc/passwd", "lies outside of the project"),
+        ("src/auth/jwt.py:40-72", "ends after the file, which has 13 lines"),
+        ("src/auth/jwt.py:9-8", "is no place in the code"),
+        ("src/auth/jwt.py#nothing", "does not declare"),
+        ("src/link.py", "cannot be cited"),
+        ("src/picture.png", "is no text"),
+    ],
+)
+async def test_what_cannot_be_cited_is_told_and_the_memory_is_stored(
+    settings: Settings, source: Path, place: str, why: str
+) -> None:
+    """A wrong citation is no reason to forget what was learnt."""
+    (source.parents[1] / "picture.png").write_bytes(b"\x89PNG\0\0")
+    (source.parents[1] / "link.py").symlink_to(source)
+    async with agent(settings, "auto") as client:
+        receipt = await cite(client, place)
+        assert receipt["success"]
+        assert why in receipt["message"]
+        assert "cites" not in await found(client)
+
+
+async def test_code_that_a_text_names_is_proposed(settings: Settings, source: Path) -> None:
+    """What is there; a name of something else is no file."""
+    del source
+    async with agent(settings, "auto") as client:
+        text = "Tokens are made in src/auth/jwt.py:4, not in node.js or src/none.py."
+        receipt = await call(client, "add_memory", content=text)
+        assert "src/auth/jwt.py:4" in receipt["message"]
+        assert "cites" in receipt["message"]
+        assert "src/none.py" not in receipt["message"]
+
+
+async def test_stale_memories_are_reviewed(settings: Settings, source: Path) -> None:
+    """Still true: the same text cites the code as it is now. The prompt says how."""
+    async with agent(settings, "auto") as client:
+        memory = (await cite(client, SYMBOL))["memoryId"]
+        prompt = await client.get_prompt("review_stale", {})
+        assert "No memory rests on code that has changed" in str(prompt.messages[0].content)
+        change(source, CODE.replace("self.forget(token)", "pass"))
+        prompt = await client.get_prompt("review_stale", {})
+        assert f"{SYMBOL} has changed since" in str(prompt.messages[0].content)
+        assert memory in str(prompt.messages[0].content)
+        await call(client, "update_memory", memory_id=memory, content=FACT)
+        assert (await found(client))["cites"] == [f"{SYMBOL} holds"]
+        assert "has changed" not in await read(client, "memory_context")
+
+
+def test_the_command_lists_what_is_stale(
+    project: Path,
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Worst first, each with the commit that changed its ground."""
+    monkeypatch.chdir(project)
+
+    def run(*arguments: str) -> str:
+        assert main(list(arguments)) == 0
+        return capsys.readouterr().out
+
+    assert "0 of 0 memories that cite code" in run("stale")
+    run("add", FACT, "--cite", LINES)
+    run("add", "The lifetime is an hour.", "--cite", "src/auth/jwt.py#LIFETIME")
+    assert "0 of 2 memories that cite code" in run("stale")
+    changed = CODE.replace("self.forget(token)", "pass").replace("LIFETIME = 3600\n", "")
+    change(source, changed)
+    commit_all(project, "rewritten")
+    commit = git(project, "rev-parse", "HEAD")[:8]
+    lines = run("stale").splitlines()
+    assert lines[0] == f"src/auth/jwt.py#LIFETIME is gone ({commit})"
+    assert lines[2] == f"{LINES} has changed since ({commit})"
+    assert "2 of 2 memories that cite code" in lines[4]
+    shutil.rmtree(source.parent)
+    assert run("stale").count(" is gone") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "symbol", "lines"),
+    [
+        ("a.py", "import os\n@x\ndef f():\n    pass\n", "f", "2-4"),
+        ("a.ts", "const a = 1\nclass K {\n  m(): void {}\n}\n", "K.m", "3-3"),
+        ("a.js", "function f() {\n  return 1\n}\n", "f", "1-3"),
+        ("a.go", "package a\nfunc (t T) M() {\n}\ntype T struct{}\n", "M", "2-3"),
+        ("a.rs", "struct S;\nimpl S {\n fn f() {\n }\n}\n", "S.f", "3-4"),
+        ("A.java", "class A {\n int f() {\n  return 1;\n }\n}\n", "A.f", "2-4"),
+    ],
+)
+def test_symbols_are_found_in_each_language(name: str, code: str, symbol: str, lines: str) -> None:
+    """Python by itself, the others with the extra `code`."""
+    if not knows_symbols(name):
+        pytest.skip("the extra `code` is not installed")
+    found_at = find_symbol(list_symbols(name, code), symbol)
+    assert found_at is not None
+    assert f"{found_at[0]}-{found_at[1]}" == lines
+    assert find_symbol(list_symbols(name, code), "nothing") is None

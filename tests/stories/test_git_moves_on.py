@@ -1,0 +1,469 @@
+"""Memory goes along with git, in the cases that need more than one hand."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from command_line import Run
+from doors import agent, history, read, trust
+from git_world import GitWorld, in_git, make_world
+from real_git import commit_all, git
+
+from memory_mcp import branches, code
+from memory_mcp.build import open_workspace
+from memory_mcp.cli.main import main
+from memory_mcp.code.follow import GitMoved
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.git import GitMode
+
+pytestmark = pytest.mark.anyio
+
+A = "Orders live in PostgreSQL."
+B = "Sessions are kept in Redis."
+C = "Invoices are printed at night."
+D = "The search page needs a captcha."
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine git may take longer than a call waits for it."""
+    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
+
+
+@asynccontextmanager
+async def parted(
+    settings: Settings, project: Path, mode: GitMode | None = "follow", *, ignored: bool = True
+) -> AsyncGenerator[GitWorld]:
+    """A written and committed on main, then B on feature; HEAD is on feature."""
+    make_world(project, ignored=ignored)
+    async with agent(in_git(settings, mode), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(B)
+        w.commit("b")
+        assert await w.recalled() == {A, B}
+        yield w
+
+
+async def test_a_squash_with_more_in_it_is_offered_once(settings: Settings, project: Path) -> None:
+    """What cannot be proved is not guessed."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        w.git("merge", "-q", "--squash", "feature")
+        w.commit("and_more")
+        w.git("branch", "-q", "-D", "feature")
+        assert await w.recalled() == {A}
+        (offer,) = [note for note in w.told if "is gone" in note]
+        assert "feature is gone" in offer
+        assert "1 memory" in offer
+        assert "memory-mcp git bring feature" in offer
+        w.commit("later")
+        w.told.clear()
+        assert await w.recalled() == {A}
+        assert w.told == []
+
+
+async def test_a_rebased_branch_keeps_its_memories(settings: Settings, project: Path) -> None:
+    """It also knows what was written on what it stands on now."""
+    async with parted(settings, project) as w:
+        await w.write(D)
+        w.commit("d")
+        w.git("switch", "-q", "main")
+        await w.write(C)
+        w.commit("c")
+        w.git("switch", "-q", "feature")
+        w.git("rebase", "-q", "main")
+        assert await w.recalled() == {A, B, C, D}
+        w.git("reset", "-q", "--hard", "HEAD~1")
+        assert await w.recalled() == {A, B, C}, "each memory stands on the copy of its own commit"
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A, C}
+
+
+async def test_memories_of_an_operation_are_placed_when_it_ends(
+    settings: Settings, project: Path
+) -> None:
+    """A rebase that stops at a conflict: HEAD is detached meanwhile."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        w.commit("other", in_file="b")
+        w.git("switch", "-q", "feature")
+        with pytest.raises(AssertionError):
+            w.git("rebase", "main")
+        assert await w.recalled() == {A, B}
+        await w.write(D)
+        (project / "b.py").write_text("both\n", "utf-8")
+        w.git("add", "b.py")
+        w.git("-c", "core.editor=true", "rebase", "--continue")
+        assert await w.recalled() == {A, B, D}
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+
+
+async def test_a_cherry_pick_is_offered(settings: Settings, project: Path) -> None:
+    """One commit of a branch is not the branch; the user may want what was learnt with it."""
+    async with parted(settings, project) as w:
+        picked = w.git("rev-parse", "HEAD")
+        w.git("switch", "-q", "main")
+        w.commit("other")
+        w.git("cherry-pick", picked)
+        assert await w.recalled() == {A}
+        assert f"memory-mcp git bring {picked[:8]}" in w.told[-1]
+
+
+async def test_each_work_tree_is_on_its_own_line(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """They share one memory, and work at the same time."""
+    make_world(project, ignored=True)
+    git(project, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
+    there = in_git(settings, "follow", tmp_path / "tree")
+    async with (
+        agent(in_git(settings, "follow"), "auto") as first,
+        agent(there, "auto") as second,
+    ):
+        here, linked = GitWorld(first, project), GitWorld(second, tmp_path / "tree")
+        await here.write(A)
+        await linked.write(B)
+        await here.write(C)
+        assert (await here.recalled(), await linked.recalled()) == ({A, C}, {B})
+        linked.commit("b")
+        here.commit("c")
+        await linked.write(D)
+        assert (await here.recalled(), await linked.recalled()) == ({A, C}, {B, D})
+        linked.commit("d")
+        assert await linked.recalled() == {B, D}
+        here.git("merge", "-q", "--no-edit", "feature")
+        assert await here.recalled() == {A, B, C, D}
+        assert await linked.recalled() == {B, D}
+
+
+async def test_two_repositories_are_never_mixed(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """Their branches may have the same names."""
+    async with parted(settings, project):
+        pass
+    other = tmp_path / "other"
+    make_world(other, ignored=True)
+    git(other, "switch", "-q", "-c", "feature")
+    async with agent(in_git(settings, "follow", other), "auto") as client:
+        assert await GitWorld(client, other).recalled() == set()
+
+
+@pytest.mark.parametrize(("branch", "known"), [("main", {A}), ("feature", {A, B})])
+async def test_a_fresh_clone_recalls_what_was_recalled_there(
+    settings: Settings, project: Path, tmp_path: Path, branch: str, known: set[str]
+) -> None:
+    """The records came with the branch; nobody there has ever seen a reflog."""
+    async with parted(settings, project, ignored=False) as w:
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--branch", branch, str(project), str(clone))
+    trust(clone)
+    async with agent(in_git(settings, "follow", clone), "auto") as client:
+        w = GitWorld(client, clone)
+        assert await w.recalled() == known
+        git(clone, "switch", "-q", "feature" if branch == "main" else "main")
+        assert await w.recalled() == {A, B} - (known - {A})
+
+
+async def test_a_pull_brings_what_another_clone_wrote(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """Records are committed: git itself joins what the two have written."""
+    hub, one, two = (tmp_path / name for name in ("hub.git", "one", "two"))
+    make_world(project, ignored=False)
+    git(tmp_path, "clone", "-q", "--bare", str(project), str(hub))
+    for clone in (one, two):
+        git(tmp_path, "clone", "-q", str(hub), str(clone))
+        trust(clone)
+    async with agent(in_git(settings, "follow", one), "auto") as client:
+        w = GitWorld(client, one)
+        await w.write(A)
+        w.commit("a")
+        w.git("push", "-q", "origin", "main")
+    async with agent(in_git(settings, "follow", two), "auto") as client:
+        w = GitWorld(client, two)
+        await w.write(B)
+        w.commit("b")
+        assert await w.recalled() == {B}
+        w.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+        assert await w.recalled() == {A, B}
+
+
+async def test_packed_refs_and_a_gc_change_nothing(settings: Settings, project: Path) -> None:
+    """Git stores names and commits in other files then."""
+    async with parted(settings, project) as w:
+        w.git("pack-refs", "--all")
+        w.git("gc", "-q")
+        assert await w.recalled() == {A, B}
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("pack-refs", "--all")
+        w.git("switch", "-q", "feature")
+        assert await w.recalled() == {A, B}
+        w.git("reset", "-q", "--hard", "HEAD~1")
+        assert await w.recalled() == {A}
+
+
+async def test_a_renamed_branch_keeps_what_is_not_committed(
+    settings: Settings, project: Path
+) -> None:
+    """The name alone changed."""
+    async with parted(settings, project) as w:
+        await w.write(D)
+        w.git("branch", "-m", "feature", "other")
+        assert await w.recalled() == {A, B, D}
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "other")
+        assert await w.recalled() == {A, B, D}
+
+
+async def test_what_a_reset_left_can_be_brought_back_by_name(
+    settings: Settings, project: Path
+) -> None:
+    """Work went on from the older commit: forward again is no way any more."""
+    async with parted(settings, project) as w:
+        await w.write(C)
+        left = w.commit("c")
+        assert await w.recalled() == {A, B, C}
+        w.git("reset", "-q", "--hard", "HEAD~2")
+        await w.write(D)
+        w.commit("d")
+        assert await w.recalled() == {A, D}
+    async with open_workspace(in_git(settings, "follow")) as built:
+        brought = await code.bring_here(built.workspace, left[:8])
+        assert isinstance(brought, GitMoved)
+        assert brought.memories == 1
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        assert await GitWorld(client, project).recalled() == {A, C, D}
+
+
+@pytest.fixture
+def run(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+) -> Run:
+    """The command, typed in the repository, by the same user, who chose to follow."""
+    del settings
+    monkeypatch.setenv("MEMORY_USER", "ada")
+    monkeypatch.setenv("MEMORY_GIT", "follow")
+
+    def typed(*arguments: str, stdin: str | bytes | None = None) -> tuple[int, str, str]:
+        del stdin
+        monkeypatch.chdir(project)
+        status = main(list(arguments))
+        out, error = capsys.readouterr()
+        return status, out, error
+
+    return typed
+
+
+async def undo(settings: Settings) -> bool:
+    """Type `undo`; whether it took back something of git's."""
+    async with open_workspace(in_git(settings, "follow")) as built:
+        return isinstance(await code.undo_git(built.workspace), GitMoved)
+
+
+async def test_without_a_reflog_nothing_moves(settings: Settings, project: Path) -> None:
+    """What became of HEAD cannot be told."""
+    make_world(project, ignored=True)
+    git(project, "config", "core.logAllRefUpdates", "false")
+    (project / ".git" / "logs" / "HEAD").unlink()
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("reset", "-q", "--hard", "HEAD~1")
+        assert await w.recalled() == {A}
+
+
+async def test_a_locked_index_is_waited_for(settings: Settings, project: Path) -> None:
+    """Git is in the middle of something."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        lock = project / ".git" / "index.lock"
+        lock.touch()
+        assert await w.recalled() == {A, B}
+        lock.unlink()
+        assert await w.recalled() == {A}
+
+
+async def test_a_branch_of_the_timeline_that_was_chosen_stays(
+    settings: Settings, project: Path
+) -> None:
+    """Who names a branch of memory means that one, wherever git is."""
+    async with parted(settings, project) as w:
+        assert await w.recalled() == {A, B}
+    async with open_workspace(in_git(settings, "off")) as built:
+        await branches.fork_branch(built.workspace, "side", "")
+    chosen = replace(in_git(settings, "follow"), branch="side")
+    async with agent(chosen, "auto") as client:
+        w = GitWorld(client, project)
+        assert await w.recalled() == {A, B}
+        git(project, "reset", "-q", "--hard", "HEAD~1")
+        assert await w.recalled() == {A, B}
+
+
+async def test_hundreds_of_commits_without_memories_leave_no_trace(
+    settings: Settings, project: Path
+) -> None:
+    """An anchor is made where memories were written, and nowhere else."""
+    async with parted(settings, project) as w:
+        moves = len(history(project))
+        for _ in range(20):
+            w.git("commit", "-q", "--allow-empty", "-m", "more")
+        assert await w.recalled() == {A, B}
+        for _ in range(5):
+            w.git("commit", "-q", "--allow-empty", "-m", "more")
+            assert await w.recalled() == {A, B}
+        assert len(history(project)) == moves
+
+
+async def test_a_branch_that_was_deleted_takes_its_memories_out_of_sight(
+    settings: Settings, project: Path
+) -> None:
+    """They are offered once, and stay restorable."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        w.git("branch", "-q", "-D", "feature")
+        w.commit("later")
+        assert await w.recalled() == {A}
+        assert "feature is gone" in w.told[-1]
+
+
+async def test_a_merge_through_another_branch_counts(settings: Settings, project: Path) -> None:
+    """Only ancestry matters, not the way it came."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "-c", "dev", "main")
+        w.git("merge", "-q", "--no-ff", "--no-edit", "feature")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("merge", "-q", "--no-ff", "--no-edit", "dev")
+        assert await w.recalled() == {A, B}
+
+
+async def test_a_branch_without_a_commit_moves_nothing(settings: Settings, project: Path) -> None:
+    """An orphan branch has no history that could reach anything."""
+    async with parted(settings, project) as w:
+        w.git("checkout", "-q", "--orphan", "fresh")
+        assert await w.recalled() == {A, B}
+
+
+async def test_a_long_history_is_followed(settings: Settings, project: Path) -> None:
+    """Git walks through ten thousand commits; we read none of them."""
+    make_world(project, ignored=True)
+    base = git(project, "rev-parse", "HEAD").strip()
+    lines = [f"from {base}"]
+    for n in range(10_000):
+        author = f"committer A <a@example.org> {1_700_000_000 + n} +0000"
+        head = ["commit refs/heads/long", f"mark :{n + 1}", author, "data 1", "x"]
+        lines += [*head, *([f"from {base}"] if n == 0 else [])]
+    (project / ".git" / "long").write_text("\n".join([*lines[1:], "done", ""]), "utf-8")
+    git(project, "-c", f"alias.take=!git fast-import --quiet --done <'{project}/.git/long'", "take")
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "long")
+        assert await w.recalled() == set()
+        await w.write(B)
+        w.commit("b")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("merge", "-q", "--no-edit", "long")
+        assert await w.recalled() == {A, B}
+
+
+async def test_a_submodule_is_a_repository_of_its_own(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """Its HEAD lies in the repository around it, and its memory follows that one alone."""
+    make_world(tmp_path / "library", ignored=True)
+    make_world(project, ignored=True)
+    git(project, "submodule", "--quiet", "add", str(tmp_path / "library"), "lib")
+    commit_all(project, "lib")
+    async with agent(in_git(settings, "follow", project / "lib"), "auto") as client:
+        w = GitWorld(client, project / "lib")
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(A)
+        w.commit("a")
+        git(project, "switch", "-q", "-c", "elsewhere")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == set()
+        w.git("switch", "-q", "feature")
+        assert await w.recalled() == {A}
+
+
+async def test_moves_are_told_once_and_undone_once(settings: Settings, project: Path) -> None:
+    """In the next answer, in the head, and by one `undo`; a second one redoes it."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        (told,) = w.told
+        assert "Git is on main now: 1 memory" in told
+        w.told.clear()
+        assert await w.recalled() == {A}
+        assert w.told == []
+        head = await read(w.client, "memory_head")
+        assert "1 memory: written on feature, not merged here" in head
+        assert await undo(settings)
+        assert await w.recalled() == {A, B}
+        assert await undo(settings)
+        assert await w.recalled() == {A}
+
+
+async def test_a_squash_is_undone_by_one_undo(settings: Settings, project: Path) -> None:
+    """Proved or not, the user has the last word."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        w.git("merge", "-q", "--squash", "feature")
+        w.git("commit", "-q", "-m", "squashed")
+        assert await w.recalled() == {A, B}
+        assert await undo(settings)
+        assert await w.recalled() == {A}
+
+
+def test_the_command_says_where_memories_stand_and_chooses(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The choice is kept for the project; the setting counts before it."""
+    monkeypatch.delenv("MEMORY_GIT")
+    make_world(project, ignored=True)
+    assert run("add", A)[0] == 0
+    commit_all(project, "a")
+    git(project, "switch", "-q", "-c", "feature")
+    assert run("add", B)[0] == 0
+    (project / "b.py").write_text("b", "utf-8")
+    commit_all(project, "b")
+    git(project, "switch", "-q", "main")
+    status, out, _ = run("git", "status")
+    assert status == 0
+    assert out.startswith("mark: ")
+    assert "Git is on main at " in out
+    assert "1 memory: written on feature, not merged here (marked; " in out
+    assert B in run("search", "sessions")[1]
+    assert run("git", "follow")[1].startswith("follow: ")
+    assert B not in run("search", "sessions")[1]
+    assert B not in run("context")[1]
+    assert run("git", "off")[1].startswith("off: ")
+    assert B in run("search", "sessions")[1]
+    monkeypatch.setenv("MEMORY_GIT", "mark")
+    assert "MEMORY_GIT is 'mark'" in "".join(run("git", "follow")[1:])
+    monkeypatch.delenv("MEMORY_GIT")
+    assert run("git", "follow")[0] == 0
+    assert "nothing of that name" not in run("git", "bring", "feature")[1]
+    assert B in run("search", "sessions")[1]
+    assert run("git", "bring", "nowhere")[0] != 0
+    assert run("undo")[0] == 0
+    assert B not in run("search", "sessions")[1]

@@ -1,0 +1,70 @@
+"""A repository in which somebody works with git, and an agent whose memory follows."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from doors import Json, add, call, text_of
+from mcp import Client
+from real_git import commit_all, git, make_repository
+
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.git import GitMode
+
+__all__ = ["IGNORED", "GitWorld", "in_git", "make_world"]
+
+IGNORED = ".claude/\n.state/\n"
+
+
+def in_git(settings: Settings, mode: GitMode | None, folder: Path | None = None) -> Settings:
+    """A session there, in this mode."""
+    return replace(settings, git=mode, project_dir=folder or settings.project_dir)
+
+
+def make_world(folder: Path, *, ignored: bool) -> Path:
+    """A repository with a commit; its records are ignored, or committed with the code."""
+    make_repository(folder)
+    (folder / ".gitignore").write_text(IGNORED if ignored else ".state/\n", "utf-8")
+    commit_all(folder, "ignore")
+    return folder
+
+
+class GitWorld:
+    """A work tree and the client of a server that runs in it."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self.client = client
+        self.folder = folder
+        self.told: list[str] = []
+        self._commits = 0
+
+    def git(self, *arguments: str) -> str:
+        return git(self.folder, *arguments).strip()
+
+    def commit(self, name: str = "work", *, in_file: str = "") -> str:
+        """Change a file and commit all there is; the commit."""
+        self._commits += 1
+        path = self.folder / f"{in_file or name}.py"
+        before = path.read_text("utf-8") if path.exists() else ""
+        path.write_text(f"{before}{name} = {self._commits}\n", "utf-8")
+        commit_all(self.folder, name)
+        return self.git("rev-parse", "HEAD")
+
+    async def write(self, text: str, **arguments: Any) -> str:
+        return await add(self.client, text, **arguments)
+
+    async def search(self, query: str = "") -> list[Json]:
+        found = await call(self.client, "search_memories", query=query, limit=10)
+        if "note" in found:
+            self.told.append(found["note"])
+        return found["results"]
+
+    async def recalled(self) -> set[str]:
+        return {each["content"] for each in await self.search()}
+
+    async def standing(self) -> dict[str, str]:
+        """The word with which each memory is found; '' with those that stand here."""
+        return {each["content"]: each.get("standing", "") for each in await self.search()}
+
+    async def context(self) -> str:
+        return text_of(await self.client.call_tool("memory_context", {}))
