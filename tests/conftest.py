@@ -20,13 +20,20 @@ from dropping import drop
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
+from postgres import postgres_url
 from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
 from memory_mcp.storage.sqlite import database
 
-__all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
+__all__ = [
+    "drop",
+    "minilm_folder",
+    "postgres_url",
+    "sqs",
+    "sqs_server",
+]  # fixtures that have a module of their own
 
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
 

@@ -1,0 +1,1 @@
+"""Records, heads, index and vectors in PostgreSQL: one memory for a team."""

@@ -1,0 +1,232 @@
+"""What only PostgreSQL can do wrong: its schema, its connections, what is said of its failures."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+from fakes import Scribe
+from postgres import execute, name_database, new_bank
+
+from memory_mcp.errors import NewerSchemaError, StoreUnavailableError
+from memory_mcp.ranking.analysis import extract_fields
+from memory_mcp.storage.postgres import schema
+from memory_mcp.storage.postgres.database import Postgres, fetch, name_address
+from memory_mcp.storage.postgres.records import PostgresRecords
+from memory_mcp.storage.postgres.rows import Bank
+
+pytestmark = pytest.mark.anyio
+
+VERSION = len(schema.MIGRATIONS)
+
+
+@pytest.fixture
+def empty_url(postgres_url: str) -> str:
+    """A database of this test, without any table."""
+    execute(postgres_url, f"DROP SCHEMA IF EXISTS {schema.NAMESPACE} CASCADE")
+    return postgres_url
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncGenerator[Postgres]:
+    database = Postgres(postgres_url, connections_max=2)
+    yield database
+    await database.aclose()
+
+
+async def test_many_that_come_first_make_the_tables_once(empty_url: str) -> None:
+    """A team updates at once: whoever is second waits, and finds everything done."""
+    databases = [Postgres(empty_url) for _ in range(5)]
+    rows = await asyncio.gather(*(each.rows("SELECT version FROM migration") for each in databases))
+    for each in databases:
+        await each.aclose()
+
+    assert [[row["version"] for row in found] for found in rows] == [
+        list(range(1, VERSION + 1)) for _ in databases
+    ]
+
+
+@pytest.mark.parametrize("version", range(VERSION))
+async def test_each_older_schema_is_brought_forward(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """Whoever skips releases gets the same tables as whoever took each, and keeps the records."""
+    with monkeypatch.context() as older:
+        older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:version])
+        before = Postgres(empty_url)
+        await before.rows("SELECT 1")
+        await before.aclose()
+    record = Scribe().record()
+    database = Postgres(empty_url)
+    store = PostgresRecords(new_bank(empty_url, database), extract_fields)
+    await store.put(record)
+
+    assert await store.get(record.id) == record
+    assert [row[0] for row in await database.rows("SELECT version FROM migration")] == [
+        *range(1, VERSION + 1)
+    ]
+    await database.aclose()
+
+
+async def test_an_older_server_refuses_a_newer_schema(empty_url: str) -> None:
+    """It would write rows that the newer one takes for broken."""
+    database = Postgres(empty_url)
+    await database.rows("INSERT INTO migration VALUES (99)")
+    await database.aclose()
+
+    with pytest.raises(NewerSchemaError, match=r"schema version 99.*Update memory-mcp"):
+        await database.rows("SELECT 1")
+    await database.aclose()
+    execute(empty_url, f"DROP SCHEMA {schema.NAMESPACE} CASCADE")
+
+
+async def test_a_connection_that_is_lost_in_a_statement_is_replaced(
+    database: Postgres,
+) -> None:
+    """An administrator, a failover or a proxy ends connections; that alone loses nothing."""
+    ended: list[int] = []
+
+    async def work(connection: Any) -> int:
+        pid = await connection.fetchval("SELECT pg_backend_pid()")
+        if not ended:
+            ended.append(pid)
+            execute(database.url, f"SELECT pg_terminate_backend({pid})")
+        return await connection.fetchval("SELECT pg_backend_pid()")
+
+    assert await database.run(work) not in ended
+
+
+async def test_a_record_whose_answer_was_lost_is_stored_once(
+    database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit may have arrived although its answer did not."""
+    store = PostgresRecords(new_bank(database.url, database), extract_fields)
+    record = scribe.record()
+    await store.ids()
+    lost: list[str] = []
+
+    async def lose_answer(connection: Any, statement: str, values: Any) -> Any:
+        rows = await fetch(connection, statement, values)
+        if "INSERT INTO record" in statement and not lost:
+            lost.append(statement)
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle")
+        return rows
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", lose_answer)
+    await store.put(record)
+
+    assert lost
+    assert await store.ids() == {record.id}
+    assert await store.get(record.id) == record
+
+
+async def test_a_transaction_that_is_lost_leaves_nothing_of_itself(
+    database: Postgres, scribe: Scribe
+) -> None:
+    """Half of an erasure, or of a move, must not be seen by anybody."""
+    bank = new_bank(database.url, database)
+    store = PostgresRecords(bank, extract_fields)
+    record = scribe.record()
+    await store.put(record)
+    number = await bank.number()
+
+    async def work(connection: Any) -> None:
+        await fetch(connection, "DELETE FROM record WHERE bank = :bank", {"bank": number})
+        pid = await connection.fetchval("SELECT pg_backend_pid()")
+        execute(database.url, f"SELECT pg_terminate_backend({pid})")
+        await connection.fetchval("SELECT 1")
+
+    with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+        await database.transact(work)
+    assert await store.get(record.id) == record
+
+
+async def test_a_busy_pool_is_said_to_be_busy(
+    database: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for a connection must not wait for ever, nor take it for an outage."""
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.DATABASE_POOL_SECONDS_MAX", 0.1)
+    release = asyncio.Event()
+
+    async def hold(_connection: Any) -> None:
+        await release.wait()
+
+    holders = [asyncio.create_task(database.run(hold)) for _ in range(2)]
+    while not all([pool.get_size() == 2 for pool in database._pools.values()] or [False]):  # noqa: ASYNC110  # pyright: ignore[reportPrivateUsage]
+        await asyncio.sleep(0)
+    with pytest.raises(StoreUnavailableError, match=r"All 2 connections.*busy.*try again"):
+        await database.rows("SELECT 1")
+    release.set()
+    await asyncio.gather(*holders)
+
+
+async def test_a_statement_that_takes_too_long_is_ended(database: Postgres) -> None:
+    """A call ends in a sentence, and the server does not go on working for nobody."""
+
+    async def work(connection: Any) -> None:
+        async with connection.transaction():
+            await connection.execute("SET LOCAL statement_timeout = '20ms'")
+            await connection.execute("SELECT pg_sleep(20)")
+
+    with pytest.raises(StoreUnavailableError, match=r"in time.*Nothing was changed"):
+        await database.run(work)
+
+
+async def test_what_only_reads_is_refused(database: Postgres) -> None:
+    """After a failover the old address may lead to a standby, which would only look like memory."""
+
+    async def work(connection: Any) -> None:
+        async with connection.transaction(readonly=True):
+            await connection.execute("INSERT INTO migration VALUES (0)")
+
+    with pytest.raises(StoreUnavailableError, match=r"read-only standby.*primary"):
+        await database.run(work)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("postgresql://ada:hunter2@127.0.0.1:1/memory", "cannot be reached"),
+        ("postgresql://ada:hunter2@[::1]:1/memory?sslmode=disable&x=hunter2", "cannot be reached"),
+    ],
+)
+async def test_no_error_shows_the_password(url: str, says: str) -> None:
+    """Errors go to models, logs and issues."""
+    with pytest.raises(StoreUnavailableError, match=says) as raised:
+        await Postgres(url).rows("SELECT 1")
+    assert not re.search("hunter2|ada", str(raised.value))
+
+
+async def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
+    """A misspelt name is no outage: it says what to correct."""
+    del postgres_url
+    with pytest.raises(StoreUnavailableError, match=r"nowhere_at_all.*MEMORY_POSTGRES_URL"):
+        await Postgres(name_database("nowhere_at_all")).rows("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://u:p@db.example.org/memory", "postgresql://db.example.org:5432/memory"),
+        ("postgres://u:p@h:6432/m?password=q", "postgresql://h:6432/m"),
+        ("postgresql://u:p@a:1,b:2/m", "postgresql://a:1,b:2/m"),
+    ],
+)
+def test_an_address_is_shown_without_secrets(url: str, name: str) -> None:
+    """Status and errors name the database so that people know which one is meant."""
+    assert name_address(url) == name
+
+
+async def test_two_banks_share_nothing(database: Postgres, scribe: Scribe) -> None:
+    """A project's memories and a user's are in the same tables."""
+    banks = [Bank(database, scribe.record().id, project) for project in ("shop", "")]
+    stores = [PostgresRecords(bank, extract_fields) for bank in banks]
+    record = scribe.record()
+    await stores[0].put(record)
+
+    assert await stores[1].get(record.id) is None
+    assert await stores[1].ids() == set()
+    await stores[1].erase({record.id})
+    assert await stores[0].get(record.id) == record

@@ -1,0 +1,73 @@
+"""A PostgreSQL server for tests: the one that MEMORY_TEST_POSTGRES names, or one on this machine.
+
+Each process of a run makes a database of its own there, and drops it in the end. Where there is no
+server, tests that need one are skipped, and say why.
+"""
+
+import asyncio
+import itertools
+import os
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, Final, cast
+from uuid import uuid4
+
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+
+from memory_mcp.storage.postgres.database import Postgres
+from memory_mcp.storage.postgres.rows import Bank
+
+SERVER: Final = os.environ.get("MEMORY_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+"""Read before a test's environment is emptied."""
+
+_BANKS: Final = itertools.count()
+
+
+@cache
+def why_no_server() -> str:
+    """Why there is no server to test with; '' if there is one."""
+    try:
+        execute(SERVER, "SELECT 1")
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        return f"MEMORY_TEST_POSTGRES names no PostgreSQL server, and none is found ({error})"
+    return ""
+
+
+def execute(url: str, *statements: str) -> list[Any]:
+    """Run statements outside of a transaction, each by itself; what the last one returns.
+
+    In a thread, because a fixture may be asked for by a test whose loop runs.
+    """
+
+    async def run() -> list[Any]:
+        connection = cast("Any", await asyncpg.connect(url, timeout=5))  # pyright: ignore[reportUnknownMemberType]
+        try:
+            return [await connection.fetch(statement) for statement in statements][-1]
+        finally:
+            await connection.close()
+
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(lambda: asyncio.run(run())).result()
+
+
+def name_database(name: str) -> str:
+    """The URL of a database on the same server."""
+    return f"{SERVER.rpartition('/')[0]}/{name}"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Generator[str]:
+    """A database of this process, without any table."""
+    if why := why_no_server():
+        pytest.skip(why)
+    name = f"memory_test_{uuid4().hex[:12]}"
+    execute(SERVER, f"CREATE DATABASE {name}")
+    yield name_database(name)
+    execute(SERVER, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def new_bank(url: str, database: Postgres | None = None) -> Bank:
+    """A bank that nobody has used yet."""
+    return Bank(database or Postgres(url), f"user-{os.getpid()}-{next(_BANKS)}", "shop")
