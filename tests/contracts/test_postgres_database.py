@@ -10,10 +10,19 @@ import pytest
 from fakes import Scribe
 from postgres import execute, name_database, new_bank
 
-from memory_mcp.errors import NewerSchemaError, StoreUnavailableError
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.record import Move
+from memory_mcp.domain.timeline import Head
+from memory_mcp.errors import (
+    ConflictError,
+    NewerSchemaError,
+    StoreDamagedError,
+    StoreUnavailableError,
+)
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.postgres import schema
 from memory_mcp.storage.postgres.database import Postgres, fetch, name_address
+from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
 
@@ -230,3 +239,89 @@ async def test_two_banks_share_nothing(database: Postgres, scribe: Scribe) -> No
     assert await stores[1].ids() == set()
     await stores[1].erase({record.id})
     assert await stores[0].get(record.id) == record
+
+
+def a_head(scribe: Scribe, revision: int = 1) -> Head:
+    """A head that some move led to."""
+    step = Move(act="fork", branch=BranchName(f"b{revision}"))
+    return Head(project="shop", revision=revision, last=scribe.record("x", kind="move", move=step))
+
+
+async def test_a_move_whose_answer_was_lost_has_succeeded(
+    database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told that it failed, the session would move the head a second time."""
+    heads = PostgresHeads(new_bank(database.url, database))
+    assert await heads.read() is None
+    head = a_head(scribe)
+    real, lost = database.transact, list[int]()
+
+    async def lose_answer(work: Any) -> Any:
+        async def run_twice(connection: Any) -> Any:
+            async with connection.transaction():
+                answer = await work(connection)
+            if not lost:
+                lost.append(answer)
+                raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle")
+            return answer
+
+        return await database.run(run_twice)
+
+    monkeypatch.setattr(database, "transact", lose_answer)
+    await heads.replace(head, expected=0)
+    monkeypatch.setattr(database, "transact", real)
+
+    assert lost == [1]
+    assert await PostgresHeads(heads.bank).read() == head
+    with pytest.raises(ConflictError):
+        await heads.replace(head, expected=0)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "null", '{"schema_version": 1}'])
+async def test_a_damaged_head_is_kept_until_the_doctor_sets_it_aside(
+    database: Postgres, scribe: Scribe, damage: str
+) -> None:
+    """It can be made anew from the records, but that is a decision, not an accident."""
+    bank = new_bank(database.url, database)
+    heads = PostgresHeads(bank)
+    await heads.replace(a_head(scribe), expected=0)
+    await bank.rows(
+        "UPDATE head SET json = :json, version = version + 1 WHERE bank = :bank", {"json": damage}
+    )
+
+    with pytest.raises(StoreDamagedError, match="doctor --repair"):
+        await heads.read()
+    with pytest.raises(StoreDamagedError):
+        await heads.replace(a_head(scribe, 2), expected=1)
+    assert [f.code for f in await heads.findings(repair=False)] == ["head-damaged"]
+    assert [f.repaired for f in await heads.findings(repair=True)] == [True]
+    assert await heads.read() is None
+    kept = await bank.rows("SELECT json FROM head_set_aside WHERE bank = :bank")
+    assert [row[0] for row in kept] == [damage]
+
+
+async def test_half_a_journal_is_not_completed(database: Postgres, scribe: Scribe) -> None:
+    """Half of an import must not be taken for the whole of it."""
+    bank = new_bank(database.url, database)
+    journal = PostgresImportJournal(bank)
+    await journal.note([scribe.record(), scribe.record()])
+    await bank.rows("DELETE FROM journal WHERE bank = :bank AND number = 2")
+
+    with pytest.raises(StoreDamagedError, match="import again"):
+        await journal.noted()
+    assert await journal.waiting()
+
+
+async def test_whoever_dies_lets_go_of_the_journal(database: Postgres) -> None:
+    """The lock of a process that was killed must keep nobody out."""
+    journals = [PostgresImportJournal(new_bank(database.url, database))]
+    journals.append(PostgresImportJournal(journals[0]._bank))  # pyright: ignore[reportPrivateUsage]
+    async with journals[0].alone() as first:
+        assert first
+        execute(
+            database.url,
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' "
+            f"AND objid = {await journals[0]._bank.number()}",  # pyright: ignore[reportPrivateUsage]
+        )
+        async with journals[1].alone() as second:
+            assert second

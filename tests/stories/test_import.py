@@ -297,8 +297,9 @@ async def test_a_session_that_may_not_write_does_not_import(policy: Policy) -> N
 async def test_a_second_import_at_once_is_refused() -> None:
     """Two journals would be one too many to complete."""
     workspace = fake_workspace()
-    with workspace.journal.alone(), pytest.raises(StoreUnavailableError, match="Another import"):
-        await transfer.import_memories(workspace, of_mem0("Ada likes tea"), None)
+    async with workspace.journal.alone():
+        with pytest.raises(StoreUnavailableError, match="Another import"):
+            await transfer.import_memories(workspace, of_mem0("Ada likes tea"), None)
     assert await workspace.project.records.ids() == set()
 
 

@@ -297,7 +297,7 @@ class SelfHealingIndex:
         """Log that this machine erases them, before it does; a full disk does not prevent it."""
         if self._log and record_ids:
             with suppress(StoreUnavailableError):
-                await asyncio.to_thread(self._log.add, record_ids)
+                await self._log.add(record_ids)
 
     async def mark_complete(self) -> None:
         await self._index.mark_complete()
@@ -346,7 +346,7 @@ class SelfHealingIndex:
         return await call()
 
     async def _logged(self) -> frozenset[RecordId]:
-        return await asyncio.to_thread(self._log.ids) if self._log else frozenset()
+        return await self._log.ids() if self._log else frozenset()
 
     async def _follow(self) -> CatchUpCounts:
         # read the index first: a record is stored before it is indexed, so an id that is indexed

@@ -9,8 +9,8 @@ Errors name the database by its address, never by the user or the password in it
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -87,17 +87,33 @@ class Postgres:
 
     async def run(self, work: Work[T]) -> T:
         """Do the work with a connection; again with another one if that is lost meanwhile."""
-        with waiting_for(f"the database {self.name}"):
+        with self._translating(), waiting_for(f"the database {self.name}"):
             try:
-                try:
-                    return await self._run(work)
-                except _REPEATABLE as error:
-                    if isinstance(error, asyncpg.QueryCanceledError):
-                        raise
-                    await self._forget_connections()
-                    return await self._run(work)
-            except (asyncpg.PostgresError, *_LOST) as error:
-                raise self._translate(error) from error
+                return await self._run(work)
+            except _REPEATABLE as error:
+                if isinstance(error, asyncpg.QueryCanceledError):
+                    raise
+                await self._forget_connections()
+                return await self._run(work)
+
+    @asynccontextmanager
+    async def hold_lock(self, space: int, number: int) -> AsyncGenerator[bool]:
+        """Hold a lock of the database within the block, and yield whether it was free.
+
+        It ends with the connection, and so with the process.
+        """
+        async with AsyncExitStack() as stack:
+            with self._translating():
+                connection = await stack.enter_async_context(self._connection())
+                free = await connection.fetchval(
+                    "SELECT pg_try_advisory_lock($1, $2)", space, number
+                )
+            try:
+                yield free
+            finally:
+                if free:
+                    with suppress(asyncpg.PostgresError, *_LOST):  # lost with the connection
+                        await connection.execute("SELECT pg_advisory_unlock($1, $2)", space, number)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next call opens others."""
@@ -170,6 +186,13 @@ class Postgres:
         """Use no connection again that was opened before the last failure."""
         if pool := self._pools.get(asyncio.get_running_loop()):
             await pool.expire_connections()
+
+    @contextmanager
+    def _translating(self) -> Generator[None]:
+        try:
+            yield
+        except (asyncpg.PostgresError, *_LOST) as error:
+            raise self._translate(error) from error
 
     def _translate(self, error: Exception) -> Exception:
         if isinstance(error, (asyncpg.SyntaxOrAccessError, asyncpg.DataError)) and not isinstance(
