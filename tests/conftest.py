@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import postgres
 import pytest
 from cloud import Cloud
 from cloud_server import serving
@@ -108,11 +109,18 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(autouse=True)
-def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_environment(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """No test reads how this machine is set up, or writes to its user's memory."""
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMORY_HOME", str(tmp_path / "home"))
+    if postgres.PROVIDER == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        postgres.wipe(url)
+        monkeypatch.setenv("MEMORY_PROVIDER", "postgres")
+        monkeypatch.setenv("MEMORY_POSTGRES_URL", url)
     monkeypatch.chdir(tmp_path)  # the work tree around the tests is a project too
 
 
@@ -157,7 +165,10 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(tmp_path: Path, project: Path) -> Settings:
     """A session in that project which approves without asking."""
-    return Settings(project_dir=project, home=tmp_path / "home", user="ada", approval="auto")
+    where = postgres.provider_settings()
+    return Settings(
+        project_dir=project, home=tmp_path / "home", user="ada", approval="auto", **where
+    )
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from typing import Any
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from fakes import Scribe
-from postgres import execute, name_database, new_bank
+from postgres import beside, execute, new_bank
 
+from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Move
 from memory_mcp.domain.timeline import Head
@@ -21,7 +22,7 @@ from memory_mcp.errors import (
 )
 from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.postgres import schema
-from memory_mcp.storage.postgres.database import Postgres, fetch, name_address
+from memory_mcp.storage.postgres.database import Postgres, fetch
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
@@ -212,7 +213,7 @@ async def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
     """A misspelt name is no outage: it says what to correct."""
     del postgres_url
     with pytest.raises(StoreUnavailableError, match=r"nowhere_at_all.*MEMORY_POSTGRES_URL"):
-        await Postgres(name_database("nowhere_at_all")).rows("SELECT 1")
+        await Postgres(beside("nowhere_at_all")).rows("SELECT 1")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ async def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
 )
 def test_an_address_is_shown_without_secrets(url: str, name: str) -> None:
     """Status and errors name the database so that people know which one is meant."""
-    assert name_address(url) == name
+    assert name_database(url) == name
 
 
 async def test_two_banks_share_nothing(database: Postgres, scribe: Scribe) -> None:

@@ -15,12 +15,17 @@ from uuid import uuid4
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
+from pydantic import SecretStr
 
 from memory_mcp.storage.postgres.database import Postgres
 from memory_mcp.storage.postgres.rows import Bank
+from memory_mcp.storage.postgres.schema import NAMESPACE
 
 SERVER: Final = os.environ.get("MEMORY_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 """Read before a test's environment is emptied."""
+
+PROVIDER: Final = os.environ.get("MEMORY_TEST_PROVIDER", "")
+"""Where the stories of a run keep their memories: `postgres`, or (by default) files."""
 
 _BANKS: Final = itertools.count()
 
@@ -52,7 +57,7 @@ def execute(url: str, *statements: str) -> list[Any]:
         return apart.submit(lambda: asyncio.run(run())).result()
 
 
-def name_database(name: str) -> str:
+def beside(name: str) -> str:
     """The URL of a database on the same server."""
     return f"{SERVER.rpartition('/')[0]}/{name}"
 
@@ -64,8 +69,26 @@ def postgres_url() -> Generator[str]:
         pytest.skip(why)
     name = f"memory_test_{uuid4().hex[:12]}"
     execute(SERVER, f"CREATE DATABASE {name}")
-    yield name_database(name)
+    yield beside(name)
     execute(SERVER, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+_TABLES: Final = (
+    "entry", "term", "record", "head", "history", "head_set_aside", "erased", "journal", "bank",
+)  # fmt: skip
+
+
+def wipe(url: str) -> None:
+    """Remove all memories from a database, if it has any."""
+    (there,) = execute(url, f"SELECT to_regclass('{NAMESPACE}.bank')")
+    if there[0]:
+        execute(url, *(f"DELETE FROM {NAMESPACE}.{table}" for table in _TABLES))
+
+
+def provider_settings() -> dict[str, Any]:
+    """What leads the settings of a test to the provider of this run."""
+    url = os.environ.get("MEMORY_POSTGRES_URL")
+    return {"provider": "postgres", "postgres_url": SecretStr(url)} if url else {}
 
 
 def new_bank(url: str, database: Postgres | None = None) -> Bank:

@@ -85,7 +85,7 @@ def find_project_folders(settings: Settings, start: Path | None = None) -> Proje
     if project_dir or settings.memory_dir:
         moved.append((memory_dir, "MEMORY_DIR"))
     return ProjectFolders(
-        scope=Scope(user=settings.user, project=remote or _name_project(project_dir)),
+        scope=Scope(user=settings.user, project=remote or name_folder(project_dir)),
         project_dir=project_dir,
         work_tree=work_tree,
         remote=remote,
@@ -114,7 +114,7 @@ def find_current_folder() -> Path:
         ) from error
 
 
-def _name_project(project_dir: Path | None) -> str:
+def name_folder(project_dir: Path | None) -> str:
     """The name of a project without a remote: that of its folder, on this machine alone."""
     if project_dir is None:
         return "none"

@@ -36,6 +36,9 @@ _ADDRESS: Final = re.compile(
 )
 """Scheme, host, port and path: no user, no query."""
 
+_DATABASE: Final = re.compile(r"postgres(?:ql)?://[!-~]*/[!-~]+", re.ASCII)
+"""Scheme, whoever and wherever, and the name of a database or options that name it."""
+
 _CONTAINER: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
 """What the service takes in the path of a request (v5)."""
 
@@ -211,6 +214,13 @@ def parse_origin(variable: GivenSetting) -> str:
     if urlsplit(url).path:
         raise variable.error(what, shown=False)
     return url
+
+
+def parse_database(variable: GivenSetting) -> SecretStr:
+    """The URL of a PostgreSQL database, which may hold a password."""
+    if not _DATABASE.fullmatch(variable.value):
+        raise variable.error("postgresql://user@host:port/database", shown=False)
+    return SecretStr(variable.value)
 
 
 def parse_queue(variable: GivenSetting) -> str:

@@ -119,6 +119,7 @@ STATEMENT_SECONDS_MAX: Final = 30.0  # on 100,000 memories none takes a tenth of
 DATABASE_BYTES_MAX: Final = 8_000_000_000  # a million memories with their vectors are half of it
 DATABASE_CONNECTIONS_MAX: Final = 8  # of one process to PostgreSQL, which takes 100 in all
 DATABASE_CONNECT_SECONDS_MAX: Final = 5.0  # an answering server takes a fraction of it
+DATABASE_LOOK_SECONDS_MAX: Final = 90.0  # that a rendered text counts without another look
 DATABASE_POOL_SECONDS_MAX: Final = 10.0  # until one of these connections is free
 DATABASE_LOCK_SECONDS_MAX: Final = 10.0  # a transaction takes milliseconds
 INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0  # then a search says that the index is being rebuilt

@@ -1,1 +1,23 @@
 """Records, heads, index and vectors in PostgreSQL: one memory for a team."""
+
+from memory_mcp.storage.postgres.changes import describe_state
+from memory_mcp.storage.postgres.database import Postgres
+from memory_mcp.storage.postgres.heads import (
+    PostgresErasedLog,
+    PostgresHeads,
+    PostgresImportJournal,
+)
+from memory_mcp.storage.postgres.index import PostgresIndex
+from memory_mcp.storage.postgres.records import PostgresRecords
+from memory_mcp.storage.postgres.rows import Bank
+
+__all__ = [
+    "Bank",
+    "Postgres",
+    "PostgresErasedLog",
+    "PostgresHeads",
+    "PostgresImportJournal",
+    "PostgresIndex",
+    "PostgresRecords",
+    "describe_state",
+]

@@ -13,13 +13,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none; `Connection` is what we use
 
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.domain.fields import escape_unprintable
+from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.limits import (
     DATABASE_CONNECT_SECONDS_MAX,
     DATABASE_CONNECTIONS_MAX,
@@ -40,7 +40,6 @@ Rows = Sequence[Any]
 Work = Callable[[Connection], Awaitable[T]]
 
 SERVER_VERSION_MIN: Final = 14
-_PORT: Final = 5432
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
 """A named value of a statement; not the type behind `::`."""
 
@@ -65,7 +64,7 @@ class Postgres:
 
     def __init__(self, url: str, *, connections_max: int = DATABASE_CONNECTIONS_MAX) -> None:
         self.url = url
-        self.name = name_address(url)
+        self.name = name_database(url)
         self._connections_max = connections_max
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
@@ -266,12 +265,3 @@ def _number_parameters(statement: str) -> tuple[str, tuple[str, ...]]:
     names = tuple(dict.fromkeys(_PARAMETER.findall(statement)))
     numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
     return _PARAMETER.sub(lambda found: numbers[found[1]], statement), names
-
-
-def name_address(url: str) -> str:
-    """The database of a URL as messages name it: without user, password and options."""
-    parts = urlsplit(url)
-    host = parts.hostname or "localhost"
-    with suppress(ValueError):  # several hosts with a port each
-        return f"postgresql://{host}:{parts.port or _PORT}{parts.path}"
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
