@@ -134,7 +134,7 @@ class Stores:
     journal: ImportJournal
     records: tuple[RecordStore, RecordStore]
     indexes: tuple[SearchIndex, SearchIndex]
-    vectors: tuple[VectorIndex, VectorIndex] | None
+    vectors: tuple[VectorIndex, VectorIndex]
     logs: tuple[ErasedLog, ErasedLog]
     pulled: tuple[SqlitePulledRecords, SqlitePulledRecords] | tuple[None, None] = (None, None)
     describe: Callable[[], Awaitable[str | None]] | None = None
@@ -162,12 +162,9 @@ def build_workspace(
     trees = tuple(each for each in (places.project_dir, places.work_tree) if each)
     source = find_cloud_key(settings)
     mirrors = _build_mirrors(settings, source, places, owned, writer)
-    model = build_embedder(settings) if stores.vectors else None
+    model = build_embedder(settings)
     wake = asyncio.Event()
-    meanings = [
-        SemanticIndex(model, vectors, wake) if model and vectors else None
-        for vectors in stores.vectors or (None, None)
-    ]
+    meanings = [SemanticIndex(model, each, wake) if model else None for each in stores.vectors]
     changes = Changes()
     banks = [
         MemoryBank(
@@ -243,6 +240,7 @@ def _build_postgres_stores(
         PostgresImportJournal,
         PostgresIndex,
         PostgresRecords,
+        PostgresVectors,
         describe_state,
     )
 
@@ -257,7 +255,7 @@ def _build_postgres_stores(
             PostgresRecords(banks[1], extract_fields),
         ),
         indexes=(PostgresIndex(banks[0], extract_fields), PostgresIndex(banks[1], extract_fields)),
-        vectors=None,
+        vectors=(PostgresVectors(banks[0]), PostgresVectors(banks[1])),
         logs=(PostgresErasedLog(banks[0]), PostgresErasedLog(banks[1])),
         describe=lambda: describe_state(banks),
     )

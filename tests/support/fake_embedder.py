@@ -167,7 +167,7 @@ def with_meaning(built: BuiltWorkspace, embedder: Embedder) -> Workspace:
     wake = asyncio.Event()
     project, user = (
         give_meaning(bank, SemanticIndex(embedder, vectors, wake))
-        for bank, vectors in zip(built.workspace.banks, built.stores.vectors or (), strict=True)
+        for bank, vectors in zip(built.workspace.banks, built.stores.vectors, strict=True)
     )
     return replace(built.workspace, project=project, user=user)
 

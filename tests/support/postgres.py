@@ -74,7 +74,8 @@ def postgres_url() -> Generator[str]:
 
 
 _TABLES: Final = (
-    "entry", "term", "record", "head", "history", "head_set_aside", "erased", "journal", "bank",
+    "embedder", "entry", "term", "record", "head", "history", "head_set_aside", "erased",
+    "journal", "bank",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-"""Records and heads as the bytes that every store keeps: written once here, read with distrust."""
+"""Records, heads and vectors as the bytes that every store keeps, read with distrust."""
 
 import json
+import zlib
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +12,7 @@ from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, drop_empty
+from memory_mcp.domain.search import Chunk
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 
@@ -219,3 +221,15 @@ def dump_history_line(record: Record) -> bytes:
         "move": move.model_dump(mode="json") if move else None,
     }
     return json.dumps(drop_empty(fields), ensure_ascii=False).encode()
+
+
+def pack_signs(chunk: Chunk) -> bytes:
+    """A bit for each dimension of the pooled vector, set where it is positive; big-endian."""
+    bits = "".join("1" if 0 < value < 128 else "0" for value in chunk.pooled)  # noqa: PLR2004
+    bits += "0" * (-len(bits) % 64)
+    return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
+
+
+def compute_checksum(signs: bytes, chunk: Chunk) -> int:
+    """The checksum of the row of a chunk."""
+    return zlib.crc32(signs + chunk.pooled + chunk.tokens)

@@ -10,6 +10,7 @@ from memory_mcp.storage.postgres.heads import (
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
+from memory_mcp.storage.postgres.vectors import PostgresVectors
 
 __all__ = [
     "Bank",
@@ -19,5 +20,6 @@ __all__ = [
     "PostgresImportJournal",
     "PostgresIndex",
     "PostgresRecords",
+    "PostgresVectors",
     "describe_state",
 ]

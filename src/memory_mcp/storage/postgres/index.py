@@ -436,12 +436,7 @@ class PostgresIndex:
             IndexDamagedError: not every record is in.
         """
         rows = await self.bank.rows(statement, values)
-        if not PARTIAL_ANSWERS.get():
-            complete = await self.bank.rows("SELECT complete FROM bank WHERE number = :bank")
-            if not (complete and complete[0][0]):
-                raise IndexDamagedError(
-                    f"The index in {self.bank.database.name} is not complete yet."
-                )
+        await require_complete(self.bank)
         return rows
 
     async def _ask(self, terms: Sequence[str]) -> Mapping[str, Any]:
@@ -507,6 +502,19 @@ def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> li
         return [any_of(common)]
     first = any_of(rare) if rare else f"({any_of(common[:1])} & {any_of(common[1:])})"
     return [first, f"{any_of(common)} & !{first}"]
+
+
+async def require_complete(bank: Bank) -> None:
+    """Require that every record of the bank is in its index, unless parts of it will do.
+
+    Raises:
+        IndexDamagedError: not every record is in.
+    """
+    if PARTIAL_ANSWERS.get():
+        return
+    complete = await bank.rows("SELECT complete FROM bank WHERE number = :bank")
+    if not (complete and complete[0][0]):
+        raise IndexDamagedError(f"The index in {bank.database.name} is not complete yet.")
 
 
 def parse_candidate(row: Sequence[Any]) -> Candidate:

@@ -49,7 +49,11 @@ INSERT: Final = """
     erasures AS (
         INSERT INTO erasure (bank, target, row)
         SELECT DISTINCT :bank, unnest(erases), row FROM fresh JOIN given USING (id)),
-    waiting AS (INSERT INTO uncounted (bank, row) SELECT :bank, row FROM fresh)
+    waiting AS (INSERT INTO uncounted (bank, row) SELECT :bank, row FROM fresh),
+    encodings AS (
+        INSERT INTO encoding (embedder, row, until)
+        SELECT embedder.number, fresh.row, '' FROM fresh JOIN given USING (id), embedder
+        WHERE given.recalled AND embedder.bank = :bank)
     SELECT id FROM stored"""
 
 _LOCK_COUNTS: Final = "SELECT pg_advisory_xact_lock(:space, :bank)"

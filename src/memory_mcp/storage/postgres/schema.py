@@ -8,7 +8,7 @@ schema refuses to work with it. A migration that was released is never changed a
     head, history   where a project stands, and every move
     erased          the ids that were erased
     journal         what an import is about to write
-    entry …         the index over the records, all of it a derivative
+    entry …         the index over the records, and their vectors, all of it a derivative
 
 A record is added to `record` and to the index in one statement, so an index that was once complete
 stays so. What all additions would have to change (how many records hold a term) is not counted by
@@ -192,7 +192,37 @@ AS $$ BEGIN RETURN EXISTS (
                 AND (s.segment IS NULL OR s.segment = ANY(chain)))); END $$;
 """
 
-MIGRATIONS: Final = (_FIRST,)
+_VECTORS: Final = """
+-- vectors are bytes, see `domain.search`; those of different embedders are never compared
+CREATE TABLE embedder (
+    number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    bank integer NOT NULL REFERENCES bank,
+    identity text COLLATE "C" NOT NULL,
+    used_at text COLLATE "C" NOT NULL,
+    UNIQUE (bank, identity)
+);
+CREATE TABLE vector (                -- a row for each chunk
+    embedder integer NOT NULL REFERENCES embedder ON DELETE CASCADE,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    chunk integer NOT NULL,
+    signs bit varying NOT NULL,      -- of the pooled vector: enough to find what is near
+    pooled bytea NOT NULL,
+    tokens bytea NOT NULL,
+    crc bigint NOT NULL,             -- over signs, pooled and tokens
+    PRIMARY KEY (row, embedder, chunk)
+);
+CREATE INDEX vector_by_embedder ON vector (embedder, row, chunk);
+-- what an embedder has yet to encode, and until when somebody is at it
+CREATE TABLE encoding (
+    embedder integer NOT NULL REFERENCES embedder ON DELETE CASCADE,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    until text COLLATE "C" NOT NULL,
+    PRIMARY KEY (embedder, row)
+);
+CREATE INDEX encoding_by_row ON encoding (row);
+"""
+
+MIGRATIONS: Final = (_FIRST, _VECTORS)
 """Each brings the schema to the next version, which is its place in this list."""
 
 
