@@ -119,6 +119,7 @@ def own_environment(
     if postgres.PROVIDER == "postgres":
         url = request.getfixturevalue("postgres_url")
         postgres.wipe(url)
+        monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
         monkeypatch.setenv("MEMORY_PROVIDER", "postgres")
         monkeypatch.setenv("MEMORY_POSTGRES_URL", url)
     monkeypatch.chdir(tmp_path)  # the work tree around the tests is a project too

@@ -137,7 +137,7 @@ class Stores:
     vectors: tuple[VectorIndex, VectorIndex]
     logs: tuple[ErasedLog, ErasedLog]
     pulled: tuple[SqlitePulledRecords, SqlitePulledRecords] | tuple[None, None] = (None, None)
-    describe: Callable[[], Awaitable[str | None]] | None = None
+    describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
 
 
 def build_workspace(

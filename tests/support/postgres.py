@@ -10,6 +10,7 @@ import os
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from pydantic import SecretStr
 
+from memory_mcp.config.places import name_folder
 from memory_mcp.storage.postgres.database import Postgres
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE
@@ -90,6 +92,48 @@ def provider_settings() -> dict[str, Any]:
     """What leads the settings of a test to the provider of this run."""
     url = os.environ.get("MEMORY_POSTGRES_URL")
     return {"provider": "postgres", "postgres_url": SecretStr(url)} if url else {}
+
+
+def in_database() -> bool:
+    """Whether the memories of this test are in a database."""
+    return "MEMORY_POSTGRES_URL" in os.environ
+
+
+def rows_of(
+    folder: Path, what: str = "json", table: str = "record", order: str = "bank"
+) -> list[Any]:
+    """The rows of the bank that stands for a folder of records, oldest first.
+
+    A folder above those of several stands for all of them.
+    """
+    project = folder.parent.parent
+    if folder.name == "memory" and folder.parent.name == ".claude":
+        whose = f"b.project = '{name_folder(project)}'"
+    elif folder.name == "memory":
+        whose = "b.project IN ('', 'none')" if folder.parent.name.startswith("user-") else "true"
+    else:
+        whose = "true"
+    order = "id" if table == "record" else order
+    return execute(
+        os.environ["MEMORY_POSTGRES_URL"],
+        f"SELECT {what} FROM {NAMESPACE}.{table} JOIN {NAMESPACE}.bank b ON b.number = bank "
+        f"WHERE {whose} ORDER BY {table}.{order}",
+    )
+
+
+def tables_with(text: str) -> list[str]:
+    """The tables of this test's database that hold a text anywhere in a row."""
+    url = os.environ["MEMORY_POSTGRES_URL"]
+    listed = f"SELECT tablename FROM pg_tables WHERE schemaname = '{NAMESPACE}'"
+    quoted = text.replace("'", "''")
+    return [
+        name
+        for (name,) in execute(url, listed)
+        if execute(
+            url,
+            f"SELECT FROM {NAMESPACE}.{name} t WHERE strpos(t::text, '{quoted}') > 0 LIMIT 1",
+        )
+    ]
 
 
 def new_bank(url: str, database: Postgres | None = None) -> Bank:

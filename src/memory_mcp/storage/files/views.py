@@ -51,8 +51,8 @@ _REGISTER: Final = "rendered-in"
 class LocalViews:
     """Implements `ports.Views` over a project's folders.
 
-    Where the records are no files, `describe` says from time to time what they come to ('': there
-    are none; None: that cannot be known now). It is noted in `head_file`, so that a hook sees it.
+    Where the records are no files, `describe` says whether there are any, and in a text what they
+    come to; None if that cannot be known now. It is noted in `head_file`, so that a hook sees it.
 
     `users` are the user's folders of state and of memories, `whose` the user's name and the value
     of MEMORY_HOME (or ''), as a hook sees them. `project` is None where no CLAUDE.md could
@@ -70,10 +70,11 @@ class LocalViews:
         project: Path | None,
         whose: tuple[str, str] = ("", ""),
         wait_seconds: float = RENDER_LOCK_SECONDS_MAX,
-        describe: Callable[[], Awaitable[str | None]] | None = None,
+        describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None,
     ) -> None:
         self.valid_seconds = DATABASE_LOOK_SECONDS_MAX if describe else None
         self._describe = describe
+        self._any = False
         self._machine = machine
         self._head_file = head_file
         self._project = project
@@ -105,7 +106,7 @@ class LocalViews:
     async def has_records(self) -> bool:
         watched = await self.watch()
         if self._describe:
-            return bool(watched["head"] and watched["head"][1])
+            return self._any
         return bool(watched["months"][self._folders[0]])
 
     @in_thread
@@ -223,8 +224,9 @@ class LocalViews:
     async def _look(self) -> None:
         """Note what records that are no files come to, where that has changed."""
         if self._describe and (found := await self._describe()) is not None:
+            self._any, text = found
             with suppress(StoreUnavailableError):  # whoever writes a view is told
-                await asyncio.to_thread(self._replace, self._head_file, found.encode(), b"")
+                await asyncio.to_thread(self._replace, self._head_file, text.encode(), b"")
 
     def _watch(self) -> Watched:
         return rendered.snapshot_sources(str(self._head_file), self._folders, *self._whose)

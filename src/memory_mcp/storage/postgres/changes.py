@@ -15,8 +15,8 @@ _GLANCE: Final = """
     FROM bank b WHERE b.number = :bank"""
 
 
-async def describe_state(banks: Sequence[Bank]) -> str | None:
-    """A text that changes with any record or head; '' before the first bank has one.
+async def describe_state(banks: Sequence[Bank]) -> tuple[bool, str] | None:
+    """Whether the first bank has records, and a text that changes with any record or head.
 
     None if the database does not say.
     """
@@ -24,4 +24,4 @@ async def describe_state(banks: Sequence[Bank]) -> str | None:
         found = [tuple((await bank.rows(_GLANCE))[0]) for bank in banks]
     except StoreError:
         return None
-    return "\n".join(" ".join(map(str, each)) for each in found) if any(found[0]) else ""
+    return found[0][0] > 0, "\n".join(" ".join(map(str, each)) for each in found)
