@@ -21,7 +21,7 @@ from dropping import drop
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
-from postgres import postgres_url
+from postgres import clean_postgres, postgres_url
 from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
@@ -29,6 +29,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.storage.sqlite import database
 
 __all__ = [
+    "clean_postgres",
     "drop",
     "minilm_folder",
     "postgres_url",

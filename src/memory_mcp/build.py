@@ -108,6 +108,11 @@ class BuiltWorkspace:
     def indexes(self) -> tuple[SearchIndex, SearchIndex]:
         return self.stores.indexes
 
+    async def keep_following(self, leaving: asyncio.Event) -> None:
+        """Note what other processes change in a database, until this one leaves."""
+        if self.stores.follow and self.workspace.policy.enabled:
+            await self.stores.follow(self.workspace.project.changes.note, leaving)
+
     async def aclose(self) -> None:
         """Close what was opened."""
         for each in (*self.stores.indexes, *filter(None, self.stores.pulled)):
@@ -127,7 +132,8 @@ class BuiltWorkspace:
 class Stores:
     """Where memories rest, and what is derived of them: the project's, then the user's.
 
-    Where the records are no files, `describe` says what they come to (`LocalViews`).
+    Where the records are no files, `describe` says what they come to (`LocalViews`), and `follow`
+    tells when other processes change them.
     """
 
     heads: HeadStore
@@ -138,6 +144,7 @@ class Stores:
     logs: tuple[ErasedLog, ErasedLog]
     pulled: tuple[SqlitePulledRecords, SqlitePulledRecords] | tuple[None, None] = (None, None)
     describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
+    follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
 
 
 def build_workspace(
@@ -242,6 +249,7 @@ def _build_postgres_stores(
         PostgresRecords,
         PostgresVectors,
         describe_state,
+        follow_changes,
     )
 
     database = Postgres(url.get_secret_value())
@@ -258,6 +266,7 @@ def _build_postgres_stores(
         vectors=(PostgresVectors(banks[0]), PostgresVectors(banks[1])),
         logs=(PostgresErasedLog(banks[0]), PostgresErasedLog(banks[1])),
         describe=lambda: describe_state(banks),
+        follow=lambda note, leaving: follow_changes(banks, note, leaving),
     )
 
 

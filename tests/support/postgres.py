@@ -75,6 +75,13 @@ def postgres_url() -> Generator[str]:
     execute(SERVER, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def clean_postgres(postgres_url: str) -> str:
+    """The same database without any memory."""
+    wipe(postgres_url)
+    return postgres_url
+
+
 _TABLES: Final = (
     "embedder", "entry", "term", "record", "head", "history", "head_set_aside", "erased",
     "journal", "bank",
@@ -121,9 +128,9 @@ def rows_of(
     )
 
 
-def tables_with(text: str) -> list[str]:
+def tables_with(text: str, url: str = "") -> list[str]:
     """The tables of this test's database that hold a text anywhere in a row."""
-    url = os.environ["MEMORY_POSTGRES_URL"]
+    url = url or os.environ["MEMORY_POSTGRES_URL"]
     listed = f"SELECT tablename FROM pg_tables WHERE schemaname = '{NAMESPACE}'"
     quoted = text.replace("'", "''")
     return [

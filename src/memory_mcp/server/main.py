@@ -79,6 +79,7 @@ def make_server(settings: Settings) -> MCPServer[Workspace]:
         works = (_catch_up, _mirror, _encode, _work_off, bootstrap.keep_rendered,
                  subscriptions.keep_notifying)  # fmt: skip
         tasks = [asyncio.create_task(work(built.workspace, leaving)) for work in works]
+        tasks.append(asyncio.create_task(built.keep_following(leaving)))
         try:
             yield built.workspace
         finally:

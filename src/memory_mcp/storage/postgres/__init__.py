@@ -1,6 +1,6 @@
 """Records, heads, index and vectors in PostgreSQL: one memory for a team."""
 
-from memory_mcp.storage.postgres.changes import describe_state
+from memory_mcp.storage.postgres.changes import describe_state, follow_changes
 from memory_mcp.storage.postgres.database import Postgres
 from memory_mcp.storage.postgres.heads import (
     PostgresErasedLog,
@@ -22,4 +22,5 @@ __all__ = [
     "PostgresRecords",
     "PostgresVectors",
     "describe_state",
+    "follow_changes",
 ]

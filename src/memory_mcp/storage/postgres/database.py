@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none; `Connection` is what we use
@@ -24,6 +25,7 @@ from memory_mcp.domain.limits import (
     DATABASE_CONNECT_SECONDS_MAX,
     DATABASE_CONNECTIONS_MAX,
     DATABASE_LOCK_SECONDS_MAX,
+    DATABASE_LOOK_SECONDS_MAX,
     DATABASE_POOL_SECONDS_MAX,
     STATEMENT_SECONDS_MAX,
 )
@@ -65,6 +67,8 @@ class Postgres:
     def __init__(self, url: str, *, connections_max: int = DATABASE_CONNECTIONS_MAX) -> None:
         self.url = url
         self.name = name_database(url)
+        self.speaker = f"memory-mcp {uuid4().hex[:8]}"
+        self._session = {**_SESSION, "application_name": self.speaker}
         self._connections_max = connections_max
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
@@ -94,6 +98,35 @@ class Postgres:
                     raise
                 await self._forget_connections()
                 return await self._run(work)
+
+    async def listen(self, channel: str, hear: Callable[[str], None]) -> None:
+        """Hear what others announce on this channel, until the connection ends.
+
+        `hear` is called with '' at first, for what was announced before.
+        """
+        ended = asyncio.Event()
+
+        def receive(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+            hear(payload)
+
+        with self._translating():
+            connection: Any = await asyncpg.connect(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                self.url, timeout=DATABASE_CONNECT_SECONDS_MAX, server_settings=self._session
+            )
+        try:
+            with self._translating():
+                await self._prepare(connection)
+                connection.add_termination_listener(lambda _: ended.set())
+                await connection.add_listener(channel, receive)
+                hear("")
+                while not ended.is_set():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(DATABASE_LOOK_SECONDS_MAX / 3):
+                            await ended.wait()
+                    if not ended.is_set():  # a line that is dead says nothing by itself
+                        await connection.execute("SELECT 1")
+        finally:
+            connection.terminate()
 
     @asynccontextmanager
     async def hold_lock(self, space: int, number: int) -> AsyncGenerator[bool]:
@@ -159,7 +192,7 @@ class Postgres:
                     reset=_keep_session,
                     timeout=DATABASE_CONNECT_SECONDS_MAX,
                     command_timeout=STATEMENT_SECONDS_MAX + DATABASE_CONNECT_SECONDS_MAX,
-                    server_settings=_SESSION,
+                    server_settings=self._session,
                 )
             return self._pools[loop]
 
@@ -238,7 +271,6 @@ _SENTENCES: Final[tuple[tuple[Any, str], ...]] = (
 """What is said of each kind of failure; the first that fits."""
 
 _SESSION: Final = {
-    "application_name": "memory-mcp",
     "search_path": NAMESPACE,
     "timezone": "UTC",
     "statement_timeout": f"{STATEMENT_SECONDS_MAX:.0f}s",

@@ -222,7 +222,27 @@ CREATE TABLE encoding (
 CREATE INDEX encoding_by_row ON encoding (row);
 """
 
-MIGRATIONS: Final = (_FIRST, _VECTORS)
+CHANNEL: Final = "memory_mcp"
+"""On which changes are announced, as `<number of the bank> <name of who made them>`."""
+
+_NOTIFICATIONS: Final = f"""
+CREATE FUNCTION announce() RETURNS trigger LANGUAGE plpgsql SET search_path = {NAMESPACE} AS $$
+BEGIN
+    PERFORM pg_notify('{CHANNEL}', bank || ' ' || current_setting('application_name'))
+    FROM (SELECT DISTINCT bank FROM changed) banks;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER announce_insert AFTER INSERT ON record
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+CREATE TRIGGER announce_delete AFTER DELETE ON record
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+CREATE TRIGGER announce_begin AFTER INSERT ON head
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+CREATE TRIGGER announce_move AFTER UPDATE ON head
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+"""
+
+MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS)
 """Each brings the schema to the next version, which is its place in this list."""
 
 
