@@ -289,8 +289,8 @@ def test_config_shows_the_value_in_force_and_why_another_is_refused(
     monkeypatch.setenv("MEMORY_PROVIDER", "locla")
     why = (
         "MEMORY_PROVIDER is 'locla'; it must be one of auto, local, supermemory, postgres. Correct "
-        "it and start again. Until then nothing is sent to the cloud: the memory works on this machine "
-        "alone."
+        "it and start again. Until then nothing is sent to the cloud: the memory works on this "
+        "machine alone."
     )
     status, out, error = run("config")
     lines = [tuple(re.split(r" {2,}", line)) for line in out.splitlines()]

@@ -7,8 +7,13 @@ server, tests that need one are skipped, and say why.
 import asyncio
 import itertools
 import os
+import shutil
+import socket
+import subprocess
+import tempfile
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
@@ -146,3 +151,62 @@ def tables_with(text: str, url: str = "") -> list[str]:
 def new_bank(url: str, database: Postgres | None = None) -> Bank:
     """A bank that nobody has used yet."""
     return Bank(database or Postgres(url), f"user-{os.getpid()}-{next(_BANKS)}", "shop")
+
+
+class PrivateServer:
+    """A server of a test's own, which it may kill. It keeps its data in a folder of its own."""
+
+    def __init__(self, binaries: Path, folder: Path) -> None:
+        self._binaries = binaries
+        self._folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def make(self, copy_of: "PrivateServer | None") -> None:
+        """Begin with nothing, or as a standby of another server."""
+        if copy_of is None:
+            self._run("initdb", "-A", "trust", "-U", "postgres", "--no-sync")
+        else:
+            self._run("pg_basebackup", "-R", "-c", "fast", "-d", copy_of.url)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        self._run("pg_ctl", "-w", "-o", options, "-l", str(self._folder / "log"), "start")
+
+    def kill(self) -> None:
+        """End it at once, in the middle of whatever it does."""
+        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def _run(self, name: str, *arguments: str) -> None:
+        command = [str(self._binaries / name), "-D", str(self._folder), *arguments]
+        if os.getuid() == 0:  # which PostgreSQL refuses
+            command = ["runuser", "-u", "postgres", "--", *command]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+
+@contextmanager
+def private_server(copy_of: PrivateServer | None = None) -> Generator[PrivateServer]:
+    """A server that runs within the block."""
+    found = [*Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), *map(Path, _find_pg_ctl())]
+    if not found:
+        pytest.skip("there is no pg_ctl to start a server with")
+    if os.getuid() == 0 and shutil.which("runuser") is None:
+        pytest.skip("PostgreSQL does not run as root, and there is no runuser")
+    folder = Path(tempfile.mkdtemp(prefix="memory-postgres-"))
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres")
+    server = PrivateServer(found[-1].parent, folder)
+    try:
+        server.make(copy_of)
+        server.start()
+        yield server
+        server.kill()
+    finally:
+        shutil.rmtree(folder)
+
+
+def _find_pg_ctl() -> list[str]:
+    return list(filter(None, [shutil.which("pg_ctl")]))
