@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
+from memory_mcp import rendered
 from memory_mcp.config.places import (
     ProjectFolders,
     find_project_folders,
@@ -84,7 +85,6 @@ from memory_mcp.text.drafts import check_branch
 
 INDEX_FILE = "index.sqlite3"
 STRANGERS_FILE = "strangers.sqlite3"
-DATABASE_STATE_FILE = "database-state"
 
 
 @frozen
@@ -440,7 +440,7 @@ def _build_views(
         (places.user_state_dir, places.user_memory_dir),
         disk,
         head_file=(
-            places.machine_dir / DATABASE_STATE_FILE
+            places.machine_dir / rendered.DATABASE_STATE_FILE
             if stores.describe
             else places.state_dir / HEAD_FILE
         ),

@@ -322,6 +322,7 @@ async def a_story(workspace: Workspace) -> None:
     await added(workspace, "Carts rest in Postgres")
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("form", ["json", "markdown"])
 async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> None:
     """The same records byte for byte, the same timeline, from which one can go back and restore."""

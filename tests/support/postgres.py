@@ -121,8 +121,8 @@ def rows_of(
     project = folder.parent.parent
     if folder.name == "memory" and folder.parent.name == ".claude":
         whose = f"b.project = '{name_folder(project)}'"
-    elif folder.name == "memory":
-        whose = "b.project IN ('', 'none')" if folder.parent.name.startswith("user-") else "true"
+    elif folder.name == "home" or folder.parent.name.startswith("user-"):
+        whose = "b.project IN ('', 'none')"
     else:
         whose = "true"
     order = "id" if table == "record" else order
