@@ -1,10 +1,11 @@
 """How newer values are treated: when they are written, and when they are searched for.
 
-    python benchmarks/truths.py [--model-home DIR] [--facts FILE] [--pairs]
+    python benchmarks/truths.py [--model-home DIR] [--facts FILE] [--pairs] [--held-out]
 
 Written: each pair of `data/open/truths.json` in a store of its own, the second after the first. A
 newer value may be replaced, reported as contradicting, reported as similar, or stored in silence.
-Searched: the stores of `data/open/truth_stores.json`, and FactConsolidation (MemoryAgentBench, Hu
+Searched: the stores of `data/open/truth_stores.json` and, by half, of `truth_stores_more.json` (the
+half that nothing was tuned on with `--held-out` only), and FactConsolidation (MemoryAgentBench, Hu
 et al. 2025; single hop, the newest statement is right), whose file `--facts` names. The baseline is
 the same list of hits without marks: what ranking alone puts first. `--pairs` names what went wrong.
 """
@@ -15,7 +16,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -49,7 +50,10 @@ def main() -> None:
     parser.add_argument("--model-home", type=Path, metavar="DIR", help="with models/minilm in it")
     parser.add_argument("--facts", type=Path, metavar="FILE", help="FactConsolidation")
     parser.add_argument("--pairs", action="store_true", help="name what went wrong")
+    parser.add_argument("--held-out", action="store_true", help="ask the held-out half, too")
     args = parser.parse_args()
+    stores = [("stores", "truth_stores", ""), ("stores, dev", "truth_stores_more", "dev")]
+    stores += [("stores, test", "truth_stores_more", "test")] if args.held_out else []
     modes: list[tuple[str, EmbedderName]] = [("words", "none")]
     if args.model_home:
         modes.append(("model", "minilm"))
@@ -64,14 +68,15 @@ def main() -> None:
             "mode", "set", "questions", "newest first", "by ranking alone", "outdated first",
             "unmarked", "marked",
         ),
-        "unmarked: an outdated one without a mark; marked: a holding one where nothing is outdated",
+        "unmarked: an outdated one without a mark; marked: one that holds, or is of something else",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         show(machine(Path(name)))
         for mode, embedder in modes:
             house = _House(Path(name) / mode, embedder, args.model_home, pairs=args.pairs)
             asyncio.run(house.measure_writing(mode, written))
-            asyncio.run(house.measure_stores(mode, searched))
+            for named in stores:
+                asyncio.run(house.measure_stores(mode, searched, *named))
             if args.facts:
                 asyncio.run(house.measure_facts(mode, searched, args.facts.read_text("utf-8")))
     show(written)
@@ -117,19 +122,24 @@ class _House:
             fates = [counts[fate] for fate in ("replaced", "contradicts", "similar", "silent")]
             table.add(mode, name, len(pairs), *fates)
 
-    async def measure_stores(self, mode: str, table: Table) -> None:
-        """The dated stores."""
-        stores = json.loads((_DATA / "truth_stores.json").read_text("utf-8"))["stores"]
+    async def measure_stores(
+        self, mode: str, table: Table, name: str, file: str, half: str
+    ) -> None:
+        """The dated stores of a file, or of one half of it."""
+        stores = json.loads((_DATA / f"{file}.json").read_text("utf-8"))["stores"]
         score = _Score()
         for store in stores:
+            if half and store["half"] != half:
+                continue
             async with self.open() as workspace:
                 ids = await _fill(workspace, [each["content"] for each in store["memories"]])
                 known = dict(zip((each["id"] for each in store["memories"]), ids, strict=True))
                 for question in store["questions"]:
                     old = {known[each] for each in question["outdated"]}
                     new = known[question["current"]]
-                    await score.ask(workspace, question["question"], {new}, old)
-        table.add(mode, "stores", *score.row())
+                    near = {known[each] for each in question["near"]}
+                    await score.ask(workspace, question["question"], {new}, old, near)
+        table.add(mode, name, *score.row())
         if self.pairs:
             print(*score.wrong, sep="\n")
 
@@ -196,14 +206,19 @@ class _Score:
     wrong: list[str] = field(default_factory=list[str])
 
     async def ask(
-        self, workspace: Workspace, question: str, new: set[RecordId], old: set[RecordId]
+        self,
+        workspace: Workspace,
+        question: str,
+        new: set[RecordId],
+        old: set[RecordId],
+        near: Collection[RecordId] = (),
     ) -> None:
         """Ask, and count what is among the first."""
         found = await search_memories(workspace, question, Filters(), _TOP)
         hits = found.hits if isinstance(found, SearchResults) else ()
         marked = {hit.record.id for hit in hits if hit.outdated_by or hit.disputed_with}
+        self.wrong_marks += len(marked & {*new, *near})
         if not old:
-            self.wrong_marks += len(new & marked)
             return
         view = make_view(workspace, (await load_head(workspace)).timeline)
         by_rank = (await find_local(workspace, question, view, Filters())).ranked

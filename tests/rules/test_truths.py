@@ -197,6 +197,64 @@ def test_the_last_of_a_line_outdates_all_before_it() -> None:
     assert not marks.disputed
 
 
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("up to what amount can I order?", "Orders up to 200 euros can be placed by anybody.",
+         "Accounting cut the free limit: anything above 75 euros is signed."),
+        ("who is our stage manager?", "The stage manager is Beatrix Lund.",
+         "Beatrix is off to film school, Tomasz calls the show now."),
+        ("how often do we release?", "Releases are made on a whim.",
+         "There's a release on the first of each month from now on."),
+        ("when do lessons start?", "School starts at 8:10.",
+         "The bell was moved: lessons begin at 8:30."),
+        ("which maths book do we use?", "The maths department uses the textbook Lambda.",
+         "Maths has switched to Numeria for all years."),
+        ("how many vans do we have?", "We have one van, a white one.",
+         "There are two vans: the old white one and an electric one."),
+    ],
+)  # fmt: skip
+def test_a_question_tells_that_two_statements_are_about_one_thing(
+    question: str, old: str, new: str
+) -> None:
+    """Alone they share hardly a word; both answer it, and the later one says that it changed."""
+    older, newer = _record(1, old), _record(2, new)
+
+    assert mark_truths([older, newer], question, {older.id, newer.id}).outdated == {
+        older.id: newer.id
+    }
+    assert not mark_truths([older, newer], question, {newer.id}).outdated
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("when is the cryostat serviced?", "The cryostat is serviced every March.",
+         "The spectrometer is serviced every October now."),
+        ("who likes reviews in writing?", "Kemal prefers reviews in writing.",
+         "Birte prefers reviews face to face now."),
+        ("which database does staging use?", "Staging holds a copy of the shop's data.",
+         "The shop's data was moved to PostgreSQL."),
+        ("what does the importer read?", "The importer can read CSV.",
+         "The importer can read Parquet now."),
+        ("which tools do we use?", "We use pytest for the tests.",
+         "We have switched from npm to pnpm for the tests."),
+        ("when do lessons start?", "School starts at 8:10.",
+         "The bell of the school was painted over."),
+        ("how long is the lease?", "The lease of the office runs for five years.",
+         "The lease of the office is in the safe now."),
+        ("when are releases cut?", "Releases are cut on Tuesday.",
+         "Firmware releases are now cut on Thursday."),
+        ("how long is the act?", "The act runs 70 minutes.", "The act is fun, all 58 minutes."),
+    ],
+)  # fmt: skip
+def test_a_question_makes_no_one_thing_of_two(question: str, old: str, new: str) -> None:
+    """Another subject, place or kind, one of several, no value of its own, nothing changed."""
+    older, newer = _record(1, old), _record(2, new)
+
+    assert not mark_truths([older, newer], question, {older.id, newer.id}).outdated
+
+
 def test_those_who_dispute_name_each_other() -> None:
     """Neither is right by being later."""
     one = _record(1, "According to the wiki, uploads are kept for 30 days.")

@@ -268,7 +268,9 @@ async def test_a_core_has_room_for_so_many_keys(workspace: Workspace) -> None:
     many = [CoreSet(key=f"k{n}", value="v") for n in range(200)]
     await write(workspace, "main", *many)
     await write(workspace, "main", CoreSet(key="k7", value="another"))
-    with pytest.raises(InvalidRequestError, match="has 200 keys, and the limit is 200"):
+    with pytest.raises(
+        InvalidRequestError, match="has 200 keys and would have 201; the limit is 200"
+    ):
         await write(workspace, "main", CoreSet(key="one more", value="v"))
     for wrong in ("a*", "a\u202eb"):
         with pytest.raises(InvalidRequestError, match="key"):
@@ -302,7 +304,7 @@ async def test_durable_preferences_stand_beside_the_core_of_every_node(
     await fork(workspace, None, "n")
     await memories.add_memory(workspace, Draft("Tabs, not spaces.", kind="preference"))
     await write(workspace, "n", CoreSet(key="goal", value="0.95", importance=5))
-    entries = given(await layers.load_core(at(workspace, "n"), durable=True))
+    entries = given(await layers.read_node(at(workspace, "n"), durable=True)).core
 
     assert [(e.value, e.durable, e.importance) for e in entries] == [
         ("0.95", False, 5), ("Tabs, not spaces.", True, 3)
@@ -318,3 +320,28 @@ async def test_a_value_of_the_core_is_not_merged_with_a_memory(workspace: Worksp
     assert isinstance(said, MemoryAdded)
     found = given(await layers.search_archival(workspace, "where do orders live?", [], 10))
     assert [each.text for each in found] == ["Orders live in PostgreSQL."]
+
+
+async def test_a_summary_that_is_hidden_gives_its_events_back(workspace: Workspace) -> None:
+    """Hidden or erased: what takes the place of events is gone, so they stand again."""
+    await write(workspace, "main", *[RecallAppend(summary=f"run {n}") for n in range(3)])
+    await fork(workspace, None, "n")
+    done = await write(workspace, "n", Consolidate(summary="Three runs."))
+    await fork(workspace, "n", "below")
+    assert done.summary is not None
+    await memories.forget_memory(at(workspace, "n"), done.summary, "", erase=False)
+    assert await events(workspace, "n") == ["run 0", "run 1", "run 2"]
+    assert (await view(workspace, "n")).events == 3
+    assert await events(workspace, "below") == ["Three runs."]
+
+
+async def test_a_join_brings_events_back_whose_summary_no_longer_holds(
+    workspace: Workspace,
+) -> None:
+    """The parent hid one of the events that its child had summed up."""
+    made = await write(workspace, "main", *[RecallAppend(summary=f"run {n}") for n in range(3)])
+    await fork(workspace, None, "n")
+    await write(workspace, "n", Consolidate(summary="Three runs."))
+    await memories.forget_memory(workspace, made.events[0], "", erase=False)
+    given(await layers.join_node(at(workspace, "n")))
+    assert await events(workspace, "main") == ["run 1", "run 2"]

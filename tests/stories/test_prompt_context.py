@@ -344,6 +344,24 @@ async def test_an_instruction_brings_what_it_may_break(prompt: str, *, is_shown:
     assert (PNPM in await sessions.prompt_context(workspace, prompt, SESSION)) is is_shown
 
 
+@pytest.mark.parametrize(
+    ("told", "prompt", "is_shown"),
+    [
+        ("Recipes come from 14 partner kitchens.", "show a text if there are no recipes", False),
+        ("`E_0x2A` after a reset is a missing cable.", "E_0x2A again, find the bug please", True),
+        ("Recipes must have a photo.", "show a text if there are no recipes", True),
+        ("Recipes must have a photo.", "show me the log of the recipes branch", False),
+    ],
+)
+async def test_an_instruction_breaks_rules_and_no_facts(
+    told: str, prompt: str, *, is_shown: bool
+) -> None:
+    """What merely is, is worth a line only if the prompt names the very thing."""
+    workspace = await filled(fake_workspace(), told, "Redis holds the rate limits.")
+
+    assert (told in await sessions.prompt_context(workspace, prompt, SESSION)) is is_shown
+
+
 async def test_an_instruction_brings_nothing_where_two_fit_alike() -> None:
     """One that stands out is worth its tokens; a guess is not."""
     one = "The nightly build signs the images of the billing service."

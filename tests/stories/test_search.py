@@ -290,7 +290,7 @@ async def test_near_twins_are_left_out_only_when_asked(settings: Settings, era: 
     async with agent(settings, era) as client:
         for text in ("The login token expires hourly.", "Hourly the login token expires."):
             await add(client, text)
-        await add(client, "The login page has a dark theme.")
+        await add(client, "The login token is never logged.")
 
         assert len(await recalled(client, "login token expires")) == 3
         assert len(await recalled(client, "login token expires", diverse=True)) == 2
@@ -398,11 +398,14 @@ async def test_weights_can_put_the_pinned_first(settings: Settings, era: Era) ->
 
     async with agent(settings, era) as client:
         await add(client, "The release notes have a deadline.")
-        await add(client, "Release on Fridays.", metadata={"pinned": True})
+        await add(client, "Release notes on Fridays.", metadata={"pinned": True})
     heavy = replace(settings, weights=replace(settings.weights, pinned=10))
 
-    assert await order(settings) == ["The release notes have a deadline.", "Release on Fridays."]
-    assert await order(heavy) == ["Release on Fridays.", "The release notes have a deadline."]
+    assert await order(settings) == [
+        "The release notes have a deadline.",
+        "Release notes on Fridays.",
+    ]
+    assert await order(heavy) == ["Release notes on Fridays.", "The release notes have a deadline."]
 
 
 async def test_a_key_of_the_schema_is_read_whole_or_by_its_beginning(

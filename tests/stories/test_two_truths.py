@@ -27,6 +27,18 @@ async def test_a_newer_value_is_reported_with_what_to_call(settings: Settings, e
     assert "update_memory" in told["message"]
 
 
+async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings, era: Era) -> None:
+    """Nothing but the question tells that both are about one thing."""
+    async with agent(settings, era) as client:
+        old = await add(client, "Orders up to 200 euros can be placed without asking anybody.")
+        new = await add(client, "The limit was cut: orders above 75 euros need a signature.")
+        asked = "up to what amount can I place orders?"
+        found = await call(client, "search_memories", query=asked)
+
+    assert [hit["memoryId"] for hit in found["results"]] == [new, old]
+    assert [hit.get("outdated_by") for hit in found["results"]] == [None, new]
+
+
 async def test_what_disputes_is_reported_as_such(settings: Settings, era: Era) -> None:
     """Neither is right by being later: the user must say."""
     async with agent(settings, era) as client:

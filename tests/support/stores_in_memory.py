@@ -46,6 +46,9 @@ class MemoryRecords:
     def __init__(self) -> None:
         self._records: dict[RecordId, Record] = {}
 
+    def refuse_unreadable(self, record: Record) -> None:
+        del record
+
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
         del of_this_machine
         if self._records.setdefault(record.id, record) != record:

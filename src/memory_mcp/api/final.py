@@ -30,7 +30,7 @@ async def export_final_memory(
             is off.
         UnknownTargetError: no such node.
     """
-    if markdown_name == json_name:
+    if markdown_name.casefold() == json_name.casefold():  # one file where case does not count
         raise InvalidRequestError(f"Both files are called {json_name!r}. Give them two names.")
     final = await layers.collect_final_memory(workspace)
     if isinstance(final, Skipped):

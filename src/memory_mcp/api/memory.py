@@ -25,7 +25,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from anyio.from_thread import start_blocking_portal
 
@@ -40,6 +40,7 @@ from memory_mcp.domain.captures import Capture, CaptureReport, SuggestionsDecide
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.layers import (
     ArchivalRecord,
+    ArchivalSearch,
     ArchivalUpdate,
     ArchivalWrite,
     Consolidate,
@@ -57,6 +58,7 @@ from memory_mcp.domain.layers import (
     RecallAppend,
     RecallEvent,
     RecallEvict,
+    RecallSearch,
     UpdatesApplied,
     Write,
 )
@@ -82,6 +84,7 @@ from memory_mcp.render.block import Block
 from memory_mcp.render.node import RenderLog
 from memory_mcp.text.drafts import check_branch
 
+_CHOICES_SHOWN = 5
 _NO_FILTERS = Filters()
 _NO_OPTIONS = SelectionOptions()
 
@@ -325,7 +328,8 @@ class Memory:
 
     async def mem_node_discard(self, node_id: str, lesson: str = "") -> NodeDiscarded | Skipped:
         """Leave what a node wrote; every node sees the lesson from now on."""
-        return await layers.discard_node(self._find_node(node_id), lesson)
+        node = self._find_node(node_id)
+        return await layers.discard_node(node, _require_text("lesson", lesson))
 
     async def mem_core_set(
         self,
@@ -355,7 +359,8 @@ class Memory:
         self, key: str, branch_id: str | None = None
     ) -> tuple[CoreChange, ...] | Skipped:
         """What became of a key, oldest first, on this node and those it inherits from."""
-        return await layers.list_core_history(self._find_node(branch_id), key)
+        node = self._find_node(branch_id)
+        return await layers.list_core_history(node, _require_text("key", key))
 
     async def mem_recall_append(
         self, event: Mapping[str, Any], write_archival: bool = False
@@ -374,13 +379,15 @@ class Memory:
         self, query: str = "*", k: int | None = 20, branch_id: str | None = None
     ) -> tuple[RecallEvent, ...] | Skipped:
         """The events that match best; `*` means the newest, and a `k` of None all."""
-        return await layers.search_events(self._find_node(branch_id), query, k)
+        asked = layers.parse_form(RecallSearch, {"query": query, "k": k})
+        return await layers.search_events(self._find_node(branch_id), asked.query, asked.k)
 
     async def mem_recall_history(
         self, branch_id: str | None = None, k: int | None = None
     ) -> tuple[RecallEvent, ...] | Skipped:
         """The newest events, evicted and summed up ones included."""
-        return await layers.load_events(self._find_node(branch_id), k, history=True)
+        asked = layers.parse_form(RecallSearch, {"k": k})
+        return await layers.load_events(self._find_node(branch_id), asked.k, history=True)
 
     async def mem_recall_evict(
         self,
@@ -429,14 +436,17 @@ class Memory:
         self, query: str, tags: Sequence[str] = (), k: int = 10, branch_id: str | None = None
     ) -> tuple[ArchivalRecord, ...] | Skipped:
         """The texts of the archive that match best and have all of these tags."""
-        wanted = _as_tuple("tags", tags)
-        return await layers.search_archival(self._find_node(branch_id), query, wanted, k)
+        asked = layers.parse_form(
+            ArchivalSearch, {"query": query, "tags": _as_tuple("tags", tags), "k": k}
+        )
+        node = self._find_node(branch_id)
+        return await layers.search_archival(node, asked.query, asked.tags, asked.k)
 
     async def mem_archival_get(
         self, id: str, branch_id: str | None = None
     ) -> ArchivalRecord | Skipped:
         """The text of the archive of that id."""
-        return await layers.get_archival(self._find_node(branch_id), id)
+        return await layers.get_archival(self._find_node(branch_id), _require_text("id", id))
 
     async def mem_consolidate(
         self, summary: str, ids: Sequence[str] = (), branch_id: str | None = None
@@ -457,10 +467,11 @@ class Memory:
     ) -> UpdatesApplied | Skipped:
         """Carry out a document of updates as a model wrote it: all of its writes, or nothing.
 
-        `memory_operation_instructions` is what a prompt says of it.
+        `node_id` and `phase` go to the events that name none of their own; without a `branch_id`
+        the node is `node_id`. `memory_operation_instructions` is what a prompt says of it.
         """
         node = self._find_node(branch_id if branch_id is not None else node_id)
-        return await layers.apply_updates(node, updates, phase or "")
+        return await layers.apply_updates(node, updates, phase or "", node_id or "")
 
     @staticmethod
     def memory_operation_instructions() -> str:
@@ -486,8 +497,12 @@ class Memory:
         our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in.
         """
         request = layers.CompressionRequest(
-            max_chars, context_hint, prompt_template or "", max_iterations
+            _require_count("max_chars", max_chars),
+            _require_text("context_hint", context_hint),
+            _require_text("prompt_template", prompt_template or ""),
+            _require_count("max_iterations", max_iterations),
         )
+        text = _require_text("text", text)
         return await layers.compress(self._workspace, text, request, use_cache=use_cache)
 
     async def render_for_prompt(
@@ -518,7 +533,9 @@ class Memory:
     ) -> tuple[str, RenderLog]:
         """The same, and in numbers what went in, what was cut and why."""
         prompt = await layers.render_for_prompt(
-            self._find_node(branch_id), task_hint, None if no_limit else budget_chars
+            self._find_node(branch_id),
+            _require_text("task_hint", task_hint),
+            None if no_limit else _require_count("budget_chars", budget_chars),
         )
         return prompt.text, prompt.log
 
@@ -535,12 +552,13 @@ class Memory:
         no link is followed. `max_files` and `max_chars` say how much of each is shown. Put `index`
         into the core under `resource_index` to have it in prompts.
         """
-        config = config or {}
-        roots = [self._folder, *(self._folder / each for each in config.get("roots", ()))]
-        files = build_resource_files(roots)
-        return await layers.take_snapshot(
-            files, os.fspath(file), config, resolve_paths=resolve_paths
-        )
+        config = {} if config is None else config
+        if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidRequestError(f"config is {config!r:.80}; give an object.")
+        roots = _as_tuple("roots", config.get("roots") or ())
+        files = build_resource_files([self._folder, *(self._folder / each for each in roots)])
+        name = _require_path("file", file)
+        return await layers.take_snapshot(files, name, config, resolve_paths=resolve_paths)
 
     async def track_resource_usage(
         self,
@@ -552,7 +570,10 @@ class Memory:
         """An event of the node: it read, referenced or included this resource."""
         _require_one_of("usage_type", usage_type, get_args(UsageType))
         return await layers.track_usage(
-            self._find_node(branch_id), resource_id, usage_type, usage_context
+            self._find_node(branch_id),
+            _require_text("resource_id", resource_id),
+            usage_type,
+            _require_text("usage_context", usage_context),
         )
 
     async def export_final_memory(
@@ -567,7 +588,11 @@ class Memory:
         Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
         """
         return await export_final_memory(
-            self._find_node(branch_id), output_dir, str(self._folder), markdown_name, json_name
+            self._find_node(branch_id),
+            _require_path("output_dir", output_dir),
+            str(self._folder),
+            _require_text("markdown_name", markdown_name),
+            _require_text("json_name", json_name),
         )
 
     def _find_node(self, node: str | None) -> Workspace:
@@ -582,11 +607,37 @@ def _require_one_of(name: str, value: str, choices: Iterable[str]) -> None:
     """Refuse a value that only looks like a choice: a type checker may not have seen it."""
     known = list(choices)
     if value not in known:
-        near = get_close_matches(value, known, n=5, cutoff=0.4) or known[:5]
-        raise InvalidRequestError(f"{name} is {value!r}; choose one of: {', '.join(near)}.")
+        near = known
+        if len(known) > _CHOICES_SHOWN:
+            near = get_close_matches(str(value), known, n=_CHOICES_SHOWN, cutoff=0.4)
+        shown = ", ".join(near or known[:_CHOICES_SHOWN])
+        raise InvalidRequestError(f"{name} is {value!r:.80}; choose one of: {shown}.")
 
 
-def _as_tuple(name: str, values: Sequence[str]) -> tuple[str, ...]:
+def _as_tuple(name: str, values: Iterable[object]) -> tuple[str, ...]:
     if isinstance(values, str):
         raise InvalidRequestError(f"{name} is the text {values!r}; give a list of texts.")
-    return tuple(values)
+    if not isinstance(values, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidRequestError(f"{name} is {values!r:.80}; give a list of texts.")
+    return tuple(_require_text(f"an item of {name}", each) for each in values)
+
+
+def _require_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidRequestError(f"{name} is {value!r:.80}; give a text.")
+    return value
+
+
+def _require_count(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidRequestError(f"{name} is {value!r:.80}; give a whole number.")
+    return value
+
+
+def _require_path(name: str, value: object) -> str:
+    path: object = value
+    if isinstance(value, os.PathLike):
+        path = cast("os.PathLike[Any]", value).__fspath__()
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidRequestError(f"{name} is {value!r:.80}; give the path of a file or folder.")
+    return path

@@ -201,6 +201,7 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
         target=plan.checkpoint if isinstance(plan, BacktrackPlan) else None,
+        join=plan.join if isinstance(plan, BacktrackPlan) else None,
         hides=await index.count(now, hidden) + len(suppressed),
         titles=tuple(_title(record) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),

@@ -1,5 +1,6 @@
-"""What it takes to undo the last move of a branch: a backtrack or a restore."""
+"""What it takes to undo the last move of a branch: a backtrack, a restore or a join."""
 
+import shlex
 from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
@@ -18,8 +19,9 @@ _ERASED: Final = "A memory was erased for good: that cannot be undone."
 
 
 async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
-    """The move that restores the line which the last move left. A second one redoes it.
+    """The move that restores the line which the last move left, or that leads to before a join.
 
+    A second one redoes it. A join is taken back on the caller's branch alone.
     What was erased since is not brought back by any move: whoever wants it back is told so.
 
     Raises:
@@ -29,11 +31,12 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
         return skipped
     branch = workspace.caller.branch
     head = await load_head(workspace)
-    last = await _load_last_move(workspace, head)
+    last, other = await _load_last_moves(workspace, head)
     erased = await _was_erased_since(workspace, last)
     if last is None or last.move is None:
         raise InvalidRequestError(
-            f"Nothing to undo: branch {branch} was never moved.{f' {_ERASED}' if erased else ''}"
+            f"Nothing to undo: branch {branch} was never moved."
+            f"{f' {_ERASED}' if erased else ''}{_name_other(other)}"
         )
     move = last.move
     if move.act in ("checkpoint", "decide"):
@@ -43,16 +46,26 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
         raise InvalidRequestError(
             "The last move erased what it left for good: it cannot be undone."
         )
-    lines = [line.id for line in head.timeline.left_lines() if line.move == last.id]
-    if not lines:
+    left = [line.id for line in head.timeline.left_lines() if line.move == last.id]
+    back = last.id if move.act == "join" else next(iter(left), None)
+    if back is None:
         raise InvalidRequestError(
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
+            f"{_name_other(other)}"
         )
     if erased:
         raise InvalidRequestError(
-            f"{_ERASED} To take back the move before that: {name_step('backtrack', to=lines[0])}."
+            f"{_ERASED} To take back the move before that: {name_step('backtrack', to=back)}."
         )
-    return await preview_backtrack(workspace, lines[0])
+    return await preview_backtrack(workspace, back)
+
+
+def _name_other(record: Record | None) -> str:
+    """The newer move of another branch, which whoever looks for something to undo may mean."""
+    if record is None or record.move is None:
+        return ""
+    branch = shlex.quote(record.move.branch)
+    return f" {record.content} For that: `memory-mcp --branch {branch} undo`."
 
 
 def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:
@@ -82,8 +95,12 @@ async def _was_erased_since(workspace: Workspace, last: Record | None) -> bool:
     return False
 
 
-async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:
-    """The newest move of the caller's branch that left or sealed something."""
+async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | None, Record | None]:
+    """The newest move of the caller's branch that left, joined or sealed something.
+
+    With the newest of another branch that can be undone, if that is newer.
+    """
+    branch, other = workspace.caller.branch, None
     ids = sorted(head.timeline.moves, reverse=True)
     for start in range(0, len(ids), _AT_ONCE):
         found = await load_records(workspace.project, ids[start : start + _AT_ONCE])
@@ -91,6 +108,10 @@ async def _load_last_move(workspace: Workspace, head: Head) -> Record | None:
             found = [head.last, *found]
         for record in sorted(found, key=lambda record: record.id, reverse=True):
             move = record.move
-            if move and move.act not in ("fork", "join") and move.branch == workspace.caller.branch:
-                return record
-    return None
+            if move is None or move.act == "fork":
+                continue
+            if branch in ({*move.opens} if move.act == "join" else {move.branch}):
+                return record, other
+            if other is None and move.act in ("backtrack", "restore"):
+                other = record
+    return None, other

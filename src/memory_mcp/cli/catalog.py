@@ -51,7 +51,8 @@ GROUPS: Final = {
         Entry("backtrack", "branches", "go back, or restore",
               "go back to a checkpoint, or restore what was left"),
         Entry("undo", "branches", "undo the last move",
-              "undo the last move: what a backtrack or a restore left is back"),
+              "undo the last move: what a backtrack or a restore left is back, and a join is "
+              "taken back"),
         Entry("fork", "branches", "begin a branch", "begin a branch, here or at a checkpoint"),
     ),
     "session": (

@@ -10,10 +10,19 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    model_validator,
+)
 
 from memory_mcp.domain import limits
-from memory_mcp.domain.ids import BranchName, RecordId
+from memory_mcp.domain.ids import BranchName, LineId, RecordId
+from memory_mcp.domain.record import assume_utc, truncate_to_milliseconds
 from memory_mcp.frozen import frozen
 
 LayerScope = Literal["all", "core", "recall", "archival"]
@@ -155,22 +164,30 @@ class JoinConflict:
 
 @frozen
 class NodeJoined:
-    """The child's line is part of its parent's, in one move; or, with conflicts, nothing moved."""
+    """The child's line is part of its parent's, in one move; or, with conflicts, nothing moved.
+
+    A backtrack to `move` takes the join back, on either side by itself.
+    """
 
     node: BranchName
     into: BranchName
     brings: int = 0
     conflicts: tuple[JoinConflict, ...] = ()
     joined: bool = True
+    move: RecordId | None = None
 
 
 @frozen
 class NodeDiscarded:
-    """The node is left; its lesson, if there was one, is durable and seen by every node."""
+    """The node is left; its lesson, if there was one, is durable and seen by every node.
+
+    A backtrack of the node to `line` brings back what it wrote.
+    """
 
     node: BranchName
     hides: int
     lesson: RecordId | None = None
+    line: LineId | None = None
 
 
 class LayerForm(BaseModel):
@@ -190,6 +207,25 @@ class LayerForm(BaseModel):
         return {n: each for n, each in fields.items() if each is not None or n in kept}
 
 
+def _refuse_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is no number")  # noqa: TRY004  # pydantic's way
+    return value
+
+
+def _require_span(value: object) -> object:
+    if isinstance(value, str | datetime | timedelta):
+        return value
+    raise ValueError('give a duration ("30m", "2d") or a time (ISO)')
+
+
+def _read_time(at: datetime) -> datetime:
+    return truncate_to_milliseconds(assume_utc(at) or at)
+
+
+_Count = Annotated[int, BeforeValidator(_refuse_bool)]
+_Span = Annotated[str | datetime | timedelta, BeforeValidator(_require_span)]
+_Query = Annotated[str, Field(max_length=limits.QUERY_CHARS_MAX)]
 _Key = Annotated[str, Field(min_length=1, max_length=limits.CORE_KEY_CHARS_MAX)]
 _Tags = tuple[Annotated[str, Field(min_length=1, max_length=limits.TAG_CHARS_MAX)], ...]
 _Content = Annotated[str, Field(min_length=1, max_length=limits.CONTENT_CHARS_MAX)]
@@ -201,8 +237,8 @@ class CoreSet(LayerForm):
 
     key: _Key
     value: _Content
-    ttl: str | datetime | timedelta | None = None
-    importance: int = Field(
+    ttl: _Span | None = None
+    importance: _Count = Field(
         default=limits.IMPORTANCE_DEFAULT, ge=limits.IMPORTANCE_MIN, le=limits.IMPORTANCE_MAX
     )
 
@@ -224,8 +260,8 @@ class RecallAppend(LayerForm):
     summary: str = ""
     text: str = ""
     kind: str = ""
-    phase: str | int = ""
-    ts: datetime | None = None
+    phase: Annotated[str | int, BeforeValidator(_refuse_bool)] = ""
+    ts: Annotated[datetime, AfterValidator(_read_time)] | None = None
     run_id: str = ""
     node_id: str = ""
     branch_id: str = ""
@@ -239,13 +275,14 @@ class RecallAppend(LayerForm):
 class RecallEvict(LayerForm):
     """Take events out of the window: those of `ids`, or all that fit every other field.
 
-    `keep` spares the newest; `older_than` is a duration ("30m", "2d") or a time (ISO).
+    `keep` spares the newest; `older_than` is a duration ("30m", "2d") or a time (ISO), and an event
+    is as old as its `ts` says.
     """
 
     ids: tuple[str, ...] = ()
     kind: str = ""
-    older_than: str | datetime | timedelta | None = None
-    keep: int | None = Field(default=None, ge=0)
+    older_than: _Span | None = None
+    keep: _Count | None = Field(default=None, ge=0)
 
 
 class ArchivalWrite(LayerForm):
@@ -282,19 +319,19 @@ class RecallSearch(LayerForm):
 
     _nulls = frozenset({"k"})
 
-    query: str = "*"
-    k: int | None = Field(default=20, ge=1)
+    query: _Query = "*"
+    k: _Count | None = Field(default=20, ge=1, le=limits.LISTED_MEMORIES_MAX)
 
 
 class ArchivalSearch(LayerForm):
     """Find texts of the archive that have all of these tags."""
 
-    query: str
+    query: _Query
     tags: _Tags = ()
-    k: int = Field(default=10, ge=1)
+    k: _Count = Field(default=10, ge=1, le=limits.LISTED_MEMORIES_MAX)
 
 
-def _list_core(value: object) -> object:
+def _list_core(value: object) -> Sequence[object]:
     """A list of core values: an object of keys and values is one, too."""
     if not isinstance(value, Mapping):
         return _list_one(value)
@@ -302,7 +339,7 @@ def _list_core(value: object) -> object:
     if "value" in fields and isinstance(fields.get("key"), str):
         return [fields]
     return [
-        {"key": key, **cast("Mapping[str, object]", given)}
+        {**cast("Mapping[str, object]", given), "key": key}
         if isinstance(given, Mapping)
         else {"key": key, "value": given}
         for key, given in fields.items()
@@ -349,9 +386,14 @@ class MemoryUpdates(LayerForm):
         if not isinstance(value, Mapping):
             return value
         fields = dict(cast("Mapping[str, Any]", value))
-        for old, name in (("core", "mem_core_set"), ("archival", "mem_archival_write")):
-            if old in fields and name not in fields:
-                fields[name] = fields.pop(old)
+        for old, name, read in (
+            ("core", "mem_core_set", _list_core),
+            ("archival", "mem_archival_write", _list_one),
+        ):
+            given = [fields.pop(each) for each in (old, name) if fields.get(each) is not None]
+            fields.pop(old, None)
+            if given:  # with both, what the present name says comes last, and stands
+                fields[name] = [one for each in given for one in read(each)]
         return fields
 
     def list_writes(self) -> Iterator[Write]:

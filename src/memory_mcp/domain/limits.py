@@ -40,6 +40,7 @@ TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older
 # Layers
 
 CORE_KEYS_MAX: Final = 200  # the core of a node is always in view
+PREFERENCES_SHOWN: Final = 50  # beside the core of a node, pinned and important first
 CORE_KEY_CHARS_MAX: Final = 200  # a name
 EVENT_SUMMARY_CHARS_MAX: Final = 2_000  # a paragraph; the rest of an event is its text
 EVENT_TAGS_MAX: Final = TAGS_MAX - 2  # phase and kind are tags, too
@@ -105,10 +106,14 @@ PROMPT_TERMS_MIN: Final = 3  # fewer words with a meaning fit too many memories
 # well, and no other as well as `PROMPT_SCORE_MIN`.
 PROMPT_TERMS_FEW: Final = 2
 PROMPT_FEW_MIN: Final = 0.75
-# An instruction may be about to break what the best memory says: this one is enough if its odds are
-# so many times those of the next (benchmarks/TRIALS.md).
-PROMPT_LEADER_SCORE_MIN: Final = 0.2
-PROMPT_LEADER_ODDS: Final = 1.2
+# An instruction may be about to break a rule among the first so many: the best one is enough if its
+# odds are so many times those of the next rule; without a model, whose tokens are a little near to
+# everything, also if its words and their like speak so much more for it, in logits
+# (benchmarks/TRIALS.md).
+PROMPT_LEADERS_MAX: Final = 8
+PROMPT_LEADER_ODDS_MIN: Final = 0.25
+PROMPT_LEADER_TOLD_MIN: Final = 0.4
+PROMPT_LEADER_LEAD: Final = 1.1
 PROMPT_SECONDS_MAX: Final = 1.5  # nobody may notice that a prompt waits
 PROMPT_NUDGE_SECONDS_MAX: Final = 0.3  # a slower queue is asked again with the next prompt
 

@@ -267,7 +267,7 @@ CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
-    `leaves`: the move would leave a line that can be restored.
+    `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
     """
 
     to: str
@@ -280,6 +280,7 @@ class MovePreview:
     token: str
     changed: bool = False
     leaves: bool = True
+    join: RecordId | None = None
 
 
 @frozen

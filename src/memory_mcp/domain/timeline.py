@@ -93,6 +93,18 @@ class RestoreEffect(NamedTuple):
     chain: frozenset[SegmentId]
 
 
+class JoinEffect(NamedTuple):
+    """A join: the moves it undoes, and what of these each side goes on without.
+
+    `releases` are those of the node, which leave it `stranded` segments.
+    """
+
+    undoes: tuple[RecordId, ...]
+    gives_up: frozenset[SegmentId]
+    releases: tuple[RecordId, ...]
+    stranded: frozenset[SegmentId]
+
+
 @frozen
 class _Position:
     """Where a branch stands: its tips, and what its chain is made of.
@@ -127,6 +139,7 @@ class _Cache:
         self.lineages: dict[tuple[BranchName, SegmentId | None], Lineage] = {}
         self.older: dict[tuple[SegmentId, BranchName], list[SegmentId]] = {}
         self.ancestors: dict[SegmentId, frozenset[SegmentId]] = {}  # of _ANCESTORS_MAX at most
+        self.following: tuple[object, Timeline] | None = None
 
 
 class Timeline(FrozenModel):
@@ -171,6 +184,13 @@ class Timeline(FrozenModel):
         if concerns is not None and self._complete:
             after._inherit(self, concerns)
         return after
+
+    def find_next(self, step: object, make: Callable[[], "Timeline"]) -> "Timeline":
+        """The timeline after a step: that of the last call, or else made now."""
+        known = self._cache.following
+        if known is None or known[0] != step:
+            self._cache.following = known = step, make()
+        return known[1]
 
     def _inherit(self, before: "Timeline", concerns: Collection[BranchName]) -> None:
         begun = [self.segments[s] for s in self.segments.keys() - before.segments.keys()]
@@ -345,6 +365,28 @@ class Timeline(FrozenModel):
         return RestoreEffect(
             undoes, gives_up, self.chain_after(branch, line.tips, gives_up, undoes)
         )
+
+    def find_join_effect(self, into: BranchName, node: BranchName) -> JoinEffect:
+        """What joining a node undoes, and what either side then has to go on without.
+
+        A side may have abandoned what the other one holds: with the join it stands on that again.
+        """
+        reached = self.ancestors((*self.tips(into), *self.tips(node)))
+        freed = {
+            side: {m: g.segments for m, g in self._moves_in_effect(side) if g.segments & reached}
+            for side in (into, node)
+        }
+        mine, theirs = (
+            _union(freed[side].values()) - reached - self._find_abandoned(side, freed[side])
+            for side in (into, node)
+        )
+        undoes = tuple(sorted({*freed[into], *freed[node]}))
+        return JoinEffect(undoes, mine, tuple(sorted(freed[node])), theirs)
+
+    def find_branch(self, segment: SegmentId) -> BranchName | None:
+        """The branch that the segment was begun on, if that is known."""
+        known = self.segments.get(segment)
+        return known.branch if known else (MAIN if segment == ROOT else None)
 
     def chain_after(
         self,

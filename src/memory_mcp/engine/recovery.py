@@ -79,7 +79,13 @@ async def recover_head(workspace: Workspace, head: Head) -> Head:
 
 
 async def commit_head(workspace: Workspace, head: Head, new: Head) -> bool:
-    """Replace the head and write what it holds; False if another session was first."""
+    """Replace the head and write what it holds; False if another session was first.
+
+    Raises:
+        InvalidRequestError: a record could not be read again; in the head it would stop every call.
+    """
+    for record in _list_held(new):
+        workspace.project.records.refuse_unreadable(record)
     try:
         await workspace.heads.replace(new, expected=head.revision)
     except ConflictError:

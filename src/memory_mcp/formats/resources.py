@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RESOURCE_ITEMS_MAX
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.resources import (
     FetchStatus,
     ResourceClass,
@@ -59,7 +60,10 @@ def parse_resources(data: bytes, name: str) -> list[Resource]:
         value = load_json(data)
     except (ValueError, RecursionError) as error:
         raise InvalidRequestError(f"{name} is no JSON: {error}. Mend it.") from None
-    found = {each.id: each for each in _read_sections(value, name)}
+    found: dict[str, Resource] = {}
+    for each in _read_sections(value, name):
+        if found.setdefault(each.id, each) != each:
+            raise InvalidRequestError(f"{name} lists two resources {each.id!r}. Rename one.")
     if len(found) > RESOURCE_ITEMS_MAX:
         raise InvalidRequestError(
             f"{name} lists {len(found):,} resources; {RESOURCE_ITEMS_MAX:,} can be. "
@@ -99,6 +103,7 @@ def _read_entry(entry: object, section: str, what: str) -> Resource:
     if not name or not (path or source):
         needed = " or ".join(_PATHS[:1] if class_ == "local_data" else _SOURCES[:2])
         raise InvalidRequestError(f"{what} has no name or no {needed}. Add it.")
+    name = " ".join(normalise(name).split())  # a line of the index
     return Resource(name, class_, path, f"{source}@{version}" if source and version else source)
 
 
@@ -107,8 +112,15 @@ def _first(fields: Mapping[str, object], names: Sequence[str]) -> str:
 
 
 def normalise_config(config: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """The configuration as JSON with its keys in order, so that equal ones have equal digests."""
-    return json.loads(json.dumps(dict(config), sort_keys=True, default=str))
+    """The configuration as JSON with its keys in order, so that equal ones have equal digests.
+
+    Raises:
+        InvalidRequestError: it cannot be written as JSON.
+    """
+    try:
+        return json.loads(json.dumps(dict(config), sort_keys=True, default=str))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequestError(f"config is no JSON: {error}. Mend it.") from None
 
 
 def make_snapshot(
@@ -151,4 +163,4 @@ def _make_item(resource: Resource, seen: Seen | None) -> ResourceItem:
 
 def _render_item(item: ResourceItem) -> str:
     parts = (item["id"], item["fetch_status"], item["path"], item["source"], item["note"])
-    return " | ".join(part for part in parts if part)
+    return " | ".join(" ".join(part.split()) for part in parts if part)

@@ -20,7 +20,7 @@ from memory_mcp.domain.layers import (
 from memory_mcp.engine.redaction import prepare_field, redact_text
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.layers import check_core_key
+from memory_mcp.text.layers import check_core_key, check_meta
 
 
 async def clean_writes(
@@ -61,6 +61,10 @@ class _Cleaner:
         return tuple(map(self.clean_label, texts))
 
     def clean_meta(self, meta: Meta) -> dict[str, JsonValue]:
+        check_meta(meta)  # before it is walked through: it may be nested without end
+        return self._clean_object(meta)
+
+    def _clean_object(self, meta: Meta) -> dict[str, JsonValue]:
         return {self.clean_label(name): self._clean_json(value) for name, value in meta.items()}
 
     def _clean_json(self, value: JsonValue) -> JsonValue:
@@ -70,7 +74,7 @@ class _Cleaner:
             case list():
                 return [self._clean_json(each) for each in value]
             case dict():
-                return self.clean_meta(value)
+                return self._clean_object(value)
             case _:
                 return value
 

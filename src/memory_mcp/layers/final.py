@@ -1,7 +1,5 @@
 """Collects what a node knows at the end of a run, for a report."""
 
-from dataclasses import replace
-
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.search import Filters
@@ -9,7 +7,7 @@ from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import MEMORY_OFF, Workspace
 from memory_mcp.layers.nodes import read_node
-from memory_mcp.layers.reading import NEWEST, load_core, load_events, search_archival
+from memory_mcp.layers.reading import NEWEST, load_events, search_archival
 from memory_mcp.render.final import FinalMemory
 
 
@@ -19,16 +17,10 @@ async def collect_final_memory(workspace: Workspace) -> FinalMemory | Skipped:
     Raises:
         UnknownTargetError: no such node.
     """
-    view = await read_node(workspace)
-    core = await load_core(workspace, durable=True)
+    view = await read_node(workspace, durable=True)
     events = await load_events(workspace, None, history=True)
     archive = await search_archival(workspace, NEWEST, (), limits.LISTED_MEMORIES_MAX)
-    if (
-        isinstance(view, Skipped)
-        or isinstance(core, Skipped)
-        or isinstance(events, Skipped)
-        or isinstance(archive, Skipped)
-    ):
+    if isinstance(view, Skipped) or isinstance(events, Skipped) or isinstance(archive, Skipped):
         return Skipped(MEMORY_OFF)
     lessons = await load_newest(
         workspace,
@@ -37,7 +29,7 @@ async def collect_final_memory(workspace: Workspace) -> FinalMemory | Skipped:
         limits.LISTED_MEMORIES_MAX,
     )
     return FinalMemory(
-        view=replace(view, core=core),
+        view=view,
         at=workspace.clock.now(),
         events=sorted(events, key=lambda event: (event.ts, event.id)),
         archive=archive,

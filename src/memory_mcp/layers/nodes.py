@@ -11,7 +11,15 @@ from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId, SegmentId
-from memory_mcp.domain.layers import LayerReceipt, LayerScope, NodeForked, NodeView, Write
+from memory_mcp.domain.layers import (
+    Consolidate,
+    LayerReceipt,
+    LayerScope,
+    NodeForked,
+    NodeView,
+    RecallAppend,
+    Write,
+)
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
@@ -31,9 +39,8 @@ from memory_mcp.layers.cleaning import clean_writes
 from memory_mcp.layers.planning import LayerPlan, plan_writes
 from memory_mcp.layers.reading import list_archive, list_core, list_events
 from memory_mcp.layers.selecting import ARCHIVE, EVENTS
-from memory_mcp.text.drafts import check_branch
+from memory_mcp.text.drafts import check_branch, check_text
 from memory_mcp.timeline.nodes import find_parent, list_ancestors
-from memory_mcp.timeline.plans import require_branch
 
 _NUMBER_CHARS_MAX: Final = 8
 """Of the number that ends the id of a node which was given none."""
@@ -53,27 +60,36 @@ async def fork_node(
 
     Raises:
         UnknownTargetError: no such parent, and no ancestors that would say where it belongs.
-        InvalidRequestError: an id that cannot be one, or a child that has another parent.
+        InvalidRequestError: an id that cannot be one, or a node that has another parent; none was
+            begun.
     """
     if skipped := refuse_writes(workspace):
         return skipped
     root = workspace.at(MAIN)
     below = check_branch(parent) if parent is not None else MAIN
-    timeline = (await load_head(root)).timeline
+    phase = _check_label(workspace, phase)
     node = _check_node(workspace, child) if child is not None else None
+    if node == MAIN == below:
+        return NodeForked(MAIN, None)
     created: list[BranchName] = []
-    above = MAIN
-    for each in _list_missing(workspace, timeline, below, ancestors):
-        created += await _fork_once(root.at(above), each, phase)
-        above = each
-    if node == below:
-        return NodeForked(below, find_parent(timeline, below), tuple(created))
+    missing: list[tuple[BranchName, BranchName]] = []
+    if ancestors:
+        timeline = (await load_head(root)).timeline
+        missing = _list_missing(workspace, timeline, below, ancestors)
+        if node is not None:
+            _require_parent(timeline, node, below)
+    if node in (below, *(name for name, _ in missing)):
+        raise InvalidRequestError(f"Node {node!r} cannot be its own ancestor. Name another.")
+    for name, above in missing:
+        created += await _fork_once(root.at(above), name, phase)
     created += await _fork_once(root.at(below), node, phase)
     return NodeForked(node or created[-1], below, tuple(created))
 
 
-async def read_node(workspace: Workspace, scope: LayerScope = "all") -> NodeView | Skipped:
-    """What the caller's node sees of its layers.
+async def read_node(
+    workspace: Workspace, scope: LayerScope = "all", *, durable: bool = False
+) -> NodeView | Skipped:
+    """What the caller's node sees of its layers; with `durable`, the preferences after its core.
 
     Raises:
         UnknownTargetError: no such node.
@@ -96,7 +112,7 @@ async def read_node(workspace: Workspace, scope: LayerScope = "all") -> NodeView
     return NodeView(
         node=node,
         chain=(node, *list_ancestors(timeline, node)),
-        core=await list_core(workspace, view) if wants("core") else (),
+        core=await list_core(workspace, view, durable=durable) if wants("core") else (),
         recall=events[::-1],
         archival=await list_archive(workspace, view) if wants("archival") else (),
         events=await index.count(view, EVENTS) if wants("recall") else 0,
@@ -116,13 +132,24 @@ async def write_node(workspace: Workspace, writes: Sequence[Write]) -> LayerRece
         return skipped
     cleaned, notes = await clean_writes(workspace, writes)
     async with workspace.project.writing:
-        plan = await plan_writes(workspace, (await load_head(workspace)).timeline, cleaned)
-        if len(plan.records) == 1:  # it is atomic by itself: the head need not hold it
-            notes += await workspace.project.keep(plan.records[0])
-            notes += await describe_line(workspace, plan.records[0])
-        elif plan.records:
+        if len(cleaned) > 1 or any(map(_makes_several, cleaned)):
             plan = await _write_together(workspace, cleaned)
+        else:  # one record is atomic by itself: the head need not hold it
+            plan = await plan_writes(workspace, (await load_head(workspace)).timeline, cleaned)
+            for record in plan.records:
+                notes += await workspace.project.keep(record)
+                notes += await describe_line(workspace, record)
     return plan.make_receipt((*notes, *await describe_pending(workspace)))
+
+
+def _makes_several(write: Write) -> bool:
+    match write:
+        case RecallAppend(write_archival=double):
+            return double
+        case Consolidate():
+            return True
+        case _:
+            return False
 
 
 async def _write_together(workspace: Workspace, writes: Sequence[Write]) -> LayerPlan:
@@ -145,6 +172,25 @@ def _check_node(workspace: Workspace, node: str) -> BranchName:
     return name
 
 
+def _check_label(workspace: Workspace, phase: str) -> str:
+    """The phase that a fork notes, without secrets."""
+    label = redact_text(str(phase), workspace.policy.secrets, "phase").text
+    return check_text("phase", label, limits.TAG_CHARS_MAX, required=False)
+
+
+def _require_parent(timeline: Timeline, node: BranchName, parent: BranchName) -> None:
+    """Refuse a node that has another parent."""
+    if node not in timeline.branches:
+        return
+    if node == MAIN:
+        raise InvalidRequestError(f"{MAIN!r} is the root, and below nothing. Choose another id.")
+    if (known := find_parent(timeline, node)) != parent:
+        raise InvalidRequestError(
+            f"Node {node!r} exists already, below {known!r} and not below {parent!r}. "
+            "Choose another id."
+        )
+
+
 def _choose_free_id(timeline: Timeline, parent: BranchName) -> BranchName:
     """An id for a node that was given none: its parent's, and a number."""
     stem = "node" if parent == MAIN else parent[: limits.BRANCH_CHARS_MAX - _NUMBER_CHARS_MAX]
@@ -154,17 +200,16 @@ def _choose_free_id(timeline: Timeline, parent: BranchName) -> BranchName:
 
 def _list_missing(
     workspace: Workspace, timeline: Timeline, parent: BranchName, ancestors: Sequence[str]
-) -> list[BranchName]:
-    """The chain to the parent, root first, from the first node of it that is to be begun.
+) -> list[tuple[BranchName, BranchName]]:
+    """The nodes of the chain to the parent that are to be begun, root first, each with its parent.
+
+    A chain may begin at any node that is there.
 
     Raises:
-        UnknownTargetError: the parent is unknown, and the ancestors do not say where it belongs.
-        InvalidRequestError: there are too many of them.
+        InvalidRequestError: there are too many of them, or one has another parent.
     """
     if parent in timeline.branches:
         return []
-    if not ancestors:
-        require_branch(timeline, parent)
     if len(ancestors) > limits.NODE_DEPTH_MAX:
         raise InvalidRequestError(
             f"{len(ancestors):,} ancestors; the limit is {limits.NODE_DEPTH_MAX:,}."
@@ -172,7 +217,12 @@ def _list_missing(
     chain = [_check_node(workspace, each) for each in ancestors]
     if chain[0] == parent and chain[-1] != parent:  # nearest first
         chain.reverse()
-    return [each for each in dict.fromkeys((*chain, parent)) if each != MAIN]
+    below = [each for each in dict.fromkeys((*chain, parent)) if each != MAIN]
+    first = find_parent(timeline, below[0]) if below[0] in timeline.branches else None
+    pairs = [*zip(below, (first or MAIN, *below), strict=False)]
+    for node, above in pairs:
+        _require_parent(timeline, node, above)
+    return [(node, above) for node, above in pairs if node not in timeline.branches]
 
 
 async def _fork_once(
@@ -189,7 +239,8 @@ async def _fork_once(
     async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
         timeline = head.timeline
         if child is not None and child in timeline.branches:
-            raise _NodeKnownError(find_parent(timeline, child))
+            _require_parent(timeline, child, here)
+            raise _NodeKnownError
         name = child or _choose_free_id(timeline, here)
         names.append(name)
         tips = timeline.tips(here)
@@ -210,19 +261,10 @@ async def _fork_once(
 
     try:
         await move_head(workspace, plan)
-    except _NodeKnownError as error:
-        if error.parent != here:
-            raise InvalidRequestError(
-                f"Node {child!r} exists already, below {error.parent!r} and not below {here!r}. "
-                "Choose another id."
-            ) from error
+    except _NodeKnownError:
         return []
     return names[-1:]
 
 
 class _NodeKnownError(Exception):
-    """The node is there already. Carries its parent out of a plan."""
-
-    def __init__(self, parent: BranchName | None) -> None:
-        super().__init__()
-        self.parent = parent
+    """The node is there already, below the same parent. Leaves a plan."""

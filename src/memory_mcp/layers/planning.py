@@ -45,7 +45,7 @@ _SUMMED_UP: Final = "A summary stands in their place."
 class LayerPlan:
     """The records planned so far.
 
-    `keys` are what the core holds of the keys that were written; `begun` are new ones of these.
+    `keys` are what the core holds of the keys that were written; by `more` keys it has grown.
     """
 
     workspace: Workspace
@@ -53,7 +53,7 @@ class LayerPlan:
     at: datetime
     records: list[Record] = field(default_factory=list[Record])
     keys: dict[str, tuple[RecordId, ...]] = field(default_factory=dict[str, tuple[RecordId, ...]])
-    begun: set[str] = field(default_factory=set[str])
+    more: int = 0
     core_set: list[str] = field(default_factory=list[str])
     core_deleted: list[str] = field(default_factory=list[str])
     events: list[RecordId] = field(default_factory=list[RecordId])
@@ -109,6 +109,7 @@ async def plan_writes(
                 await _plan_archival_update(plan, write)
             case Consolidate():
                 await _plan_summary(plan, write)
+    await _require_room(plan)
     return plan
 
 
@@ -123,9 +124,7 @@ async def _find_key(plan: LayerPlan, key: str) -> tuple[RecordId, ...]:
 
 async def _plan_core(plan: LayerPlan, write: CoreSet) -> None:
     replaces = await _find_key(plan, write.key)
-    if not replaces:
-        await _require_room(plan)
-        plan.begun.add(write.key)
+    plan.more += not replaces
     record = build_core(write, plan.place(), replaces)
     plan.records.append(record)
     plan.keys[write.key] = (record.id,)
@@ -133,12 +132,15 @@ async def _plan_core(plan: LayerPlan, write: CoreSet) -> None:
 
 
 async def _require_room(plan: LayerPlan) -> None:
-    """Refuse one key more than a core may have."""
-    held = await plan.workspace.project.index.count(plan.view, CORE) + len(plan.begun)
-    if held >= limits.CORE_KEYS_MAX:
+    """Refuse more keys than a core may have."""
+    if plan.more < 1:
+        return
+    held = await plan.workspace.project.index.count(plan.view, CORE)
+    if held + plan.more > limits.CORE_KEYS_MAX:
         raise InvalidRequestError(
-            f"The core of node {plan.workspace.caller.branch!r} has {held} keys, and the limit is "
-            f"{limits.CORE_KEYS_MAX}. Delete one, or store this in the archive."
+            f"The core of node {plan.workspace.caller.branch!r} has {held} keys and would have "
+            f"{held + plan.more}; the limit is {limits.CORE_KEYS_MAX}. Nothing was written. Delete "
+            "some, or store this in the archive."
         )
 
 
@@ -148,7 +150,7 @@ async def _plan_core_delete(plan: LayerPlan, key: str) -> None:
         return
     plan.records.append(build_core_tombstone(key, plan.place(), deletes))
     plan.keys[key] = ()
-    plan.begun.discard(key)
+    plan.more -= 1
     plan.core_deleted.append(key)
 
 

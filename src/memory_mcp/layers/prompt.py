@@ -7,7 +7,7 @@ from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.layers.nodes import read_node
-from memory_mcp.layers.reading import load_core, search_archival
+from memory_mcp.layers.reading import search_archival
 from memory_mcp.render.node import NodePrompt, RenderLog, render_node
 
 
@@ -22,11 +22,10 @@ async def render_for_prompt(
     """
     if budget_chars is not None and budget_chars < 0:
         raise InvalidRequestError(f"budget_chars is {budget_chars}; give a number from 0.")
-    view, core = await read_node(workspace), await load_core(workspace, durable=True)
-    if isinstance(view, Skipped) or isinstance(core, Skipped):
-        reason = view.reason if isinstance(view, Skipped) else ""
-        return NodePrompt("", RenderLog(workspace.caller.branch, budget_chars, 0, note=reason))
-    view = replace(view, core=core)
+    view = await read_node(workspace, durable=True)
+    if isinstance(view, Skipped):
+        log = RenderLog(workspace.caller.branch, budget_chars, 0, note=view.reason)
+        return NodePrompt("", log)
     if task.strip():
         found = await search_archival(workspace, task, (), PROMPT_HITS)
         if not isinstance(found, Skipped):

@@ -38,20 +38,17 @@ _PREFERENCES: Final[frozenset[Kind]] = frozenset({"preference", "convention", "i
 
 
 async def load_core(
-    workspace: Workspace, keys: Sequence[str] | None = None, *, durable: bool = False
+    workspace: Workspace, keys: Sequence[str] | None = None
 ) -> tuple[CoreEntry, ...] | Skipped:
-    """The core by keys, or all of it; with `durable`, the durable preferences after it.
+    """The core by keys, or all of it.
 
     Raises:
         UnknownTargetError: no such node.
     """
     if skipped := refuse_reads(workspace):
         return skipped
-    view = await load_view(workspace)
-    entries = await list_core(workspace, view)
-    if keys is not None:
-        entries = tuple(entry for entry in entries if entry.key in keys)
-    return (*entries, *(await _list_preferences(workspace, view) if durable else ()))
+    entries = await list_core(workspace, await load_view(workspace))
+    return entries if keys is None else tuple(each for each in entries if each.key in keys)
 
 
 async def list_core_history(workspace: Workspace, key: str) -> tuple[CoreChange, ...] | Skipped:
@@ -135,11 +132,14 @@ async def get_archival(workspace: Workspace, record_id: str) -> ArchivalRecord |
     return read_archival(record)
 
 
-async def list_core(workspace: Workspace, view: View) -> tuple[CoreEntry, ...]:
-    """The core as the view sees it, by key."""
+async def list_core(
+    workspace: Workspace, view: View, *, durable: bool = False
+) -> tuple[CoreEntry, ...]:
+    """The core as the view sees it, by key; with `durable`, the durable preferences after it."""
     bank = workspace.project
     ids = await bank.index.find(view, CORE, 2 * limits.CORE_KEYS_MAX)
-    return select_current(map(read_core, await load_records(bank, ids)))
+    entries = select_current(map(read_core, await load_records(bank, ids)))
+    return (*entries, *(await _list_preferences(workspace, view) if durable else ()))
 
 
 async def list_events(
@@ -165,8 +165,8 @@ async def list_archive(workspace: Workspace, view: View) -> tuple[ArchivalRecord
 async def _list_preferences(workspace: Workspace, view: View) -> tuple[CoreEntry, ...]:
     """The durable preferences, which every node has beside its core, the important first."""
     filters = Filters(kinds=_PREFERENCES, durable=True)
-    read = await load_newest(workspace, view, filters, limits.CORE_KEYS_MAX, best=True)
+    read = await load_newest(workspace, view, filters, limits.PREFERENCES_SHOWN, best=True)
     return tuple(
-        replace(read_core(record), key=record.key or record.title or record.kind)
+        replace(read_core(record), key=record.title or record.key or record.kind)
         for record in read.records
     )

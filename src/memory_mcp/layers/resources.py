@@ -48,6 +48,8 @@ async def track_usage(
     workspace: Workspace, resource_id: str, usage: UsageType, context: str
 ) -> LayerReceipt | Skipped:
     """An event: the node read, cited or included this resource."""
+    if not resource_id.strip():
+        raise InvalidRequestError("resource_id is empty. Give the id of an item of the snapshot.")
     event = RecallAppend(
         kind=RESOURCE_EVENT_KIND,
         summary=f"{usage} {resource_id}",
@@ -67,4 +69,4 @@ def _read_limit(config: Mapping[str, Any], name: str, default: int) -> int:
 
 def _redact(seen: Seen) -> Seen:
     """The same without secrets: an excerpt goes into prompts."""
-    return Seen(seen.path, seen.tree, redact(normalise(seen.excerpt)).text, seen.why)
+    return Seen(seen.path, normalise(seen.tree), redact(normalise(seen.excerpt)).text, seen.why)

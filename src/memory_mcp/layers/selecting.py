@@ -1,5 +1,6 @@
 """Which records of a layer a node sees, and which events a request means."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -9,10 +10,10 @@ from memory_mcp.domain.layers import RecallEvict
 from memory_mcp.domain.record import CORE_PREFIX
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.records import require_memory
+from memory_mcp.engine.records import load_records, require_memory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, parse_span
+from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, parse_span, read_event
 
 CORE: Final = Filters(layer="core", durable=False, key=f"{CORE_PREFIX}*")
 EVENTS: Final = Filters(layer="recall", durable=False, kinds=EVENT_KINDS)
@@ -39,14 +40,11 @@ async def choose_events(
         if wanted.older_than is None
         else parse_span("older_than", wanted.older_than, now, sign=-1)
     )
-    filters = Filters(
-        layer="recall",
-        durable=False,
-        kinds=EVENT_KINDS,
-        until=until,
-        tags=make_label_tags("", wanted.kind),
-    )
-    found = await workspace.project.index.find(view, filters, limits.EVENTS_MAX)
+    filters = replace(EVENTS, tags=make_label_tags("", wanted.kind))
+    bank = workspace.project
+    found = await bank.index.find(view, filters, limits.EVENTS_MAX)
+    if until is not None:
+        found = [r.id for r in await load_records(bank, found) if read_event(r).ts < until]
     return found[wanted.keep or 0 :]
 
 
@@ -59,7 +57,7 @@ async def find_inherited_events(
     inherited = frozenset(
         s for s in view.chain if (segments[s].branch if s in segments else _ROOT_NODE) != node
     )
-    filters = Filters(layer="recall", durable=False, kinds=EVENT_KINDS, segments=inherited)
+    filters = replace(EVENTS, segments=inherited)
     return await workspace.project.index.find(view, filters, limits.EVENTS_MAX)
 
 

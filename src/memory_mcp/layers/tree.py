@@ -105,12 +105,17 @@ async def join_node(
         brings = replace(_MEMORIES, segments=theirs.segments)
         planned.append((clashes, await workspace.project.index.count(theirs.view, brings)))
         tips = tuple(dict.fromkeys((*timeline.tips(parent), *timeline.tips(child))))
+        effect = timeline.find_join_effect(parent, child)
+        if effect.stranded:
+            raise _StrandedError
         step = Move(
             act="join",
             branch=parent,
             opens={each: SegmentId(workspace.ids.new(at)) for each in (parent, child)},
             parents=tips,
             leaves=tips,
+            gives_up=tuple(sorted(effect.gives_up)),
+            undoes=effect.undoes,
             carries=tuple(record.id for record in along),
         )
         record = build_move_record(
@@ -120,11 +125,42 @@ async def join_node(
 
     try:
         async with workspace.project.writing:
-            await move_head(workspace, plan)
+            try:
+                _, record = await move_head(workspace, plan)
+            except _StrandedError:
+                await _release_node(workspace, parent, child)
+                _, record = await move_head(workspace, plan)
     except _ConflictsError as error:
         return NodeJoined(child, parent, conflicts=tuple(error.conflicts), joined=False)
     clashes, brings = planned[-1]
-    return NodeJoined(child, parent, brings, tuple(clash.conflict for clash in clashes))
+    conflicts = tuple(clash.conflict for clash in clashes)
+    return NodeJoined(child, parent, brings, conflicts, move=record.id)
+
+
+async def _release_node(workspace: Workspace, parent: BranchName, child: BranchName) -> None:
+    """Let the node hold again what the other side has of it, and leave the rest.
+
+    It is a move of its own before the join, because a move gives up what one branch held.
+    """
+
+    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+        timeline = head.timeline
+        effect = timeline.find_join_effect(parent, child)
+        tips = timeline.tips(child)
+        step = Move(
+            act="restore",
+            branch=child,
+            opens={child: SegmentId(workspace.ids.new(at))},
+            parents=tips,
+            leaves=tips,
+            gives_up=tuple(sorted(effect.stranded)),
+            undoes=effect.releases,
+        )
+        return build_move_record(
+            workspace, head, step, id_=id_, at=at, kind="move", content=f"Before a join of {child}."
+        )
+
+    await move_head(workspace, plan)
 
 
 async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded | Skipped:
@@ -177,8 +213,9 @@ async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded 
         )
         return PlannedMove(record, tuple(learnt))
 
-    await move_head(workspace, plan)
-    return NodeDiscarded(node, hides[-1], learnt[0].id if learnt else None)
+    _, record = await move_head(workspace, plan)
+    line = record.move.line if record.move else None
+    return NodeDiscarded(node, hides[-1], learnt[0].id if learnt else None, line)
 
 
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS)
@@ -190,6 +227,10 @@ class _ConflictsError(Exception):
     def __init__(self, conflicts: list[JoinConflict]) -> None:
         super().__init__()
         self.conflicts = conflicts
+
+
+class _StrandedError(Exception):
+    """The node left other work behind what the other side has of it. Leaves a plan."""
 
 
 async def _load_side(

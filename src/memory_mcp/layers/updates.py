@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -19,6 +20,7 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.layers.nodes import write_node
 from memory_mcp.layers.reading import load_core, search_archival, search_events
+from memory_mcp.text.layers import check_tags
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -75,6 +77,10 @@ def parse_node_write(
     Raises:
         InvalidRequestError: an unknown field or a wrong type; names it and the right ones.
     """
+    if not isinstance(core_updates, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidRequestError(
+            f"core_updates is {_SHORT.repr(core_updates)}; give an object of keys and values."
+        )
     document = {
         "mem_core_set": {k: v for k, v in core_updates.items() if v is not None},
         "mem_core_del": [key for key, value in core_updates.items() if value is None],
@@ -85,15 +91,20 @@ def parse_node_write(
 
 
 async def apply_updates(
-    workspace: Workspace, updates: Mapping[str, Any], phase: str = ""
+    workspace: Workspace, updates: Mapping[str, Any], phase: str = "", node_id: str = ""
 ) -> UpdatesApplied | Skipped:
     """Write all of it in one step, or nothing; answer what it asks as of after that.
+
+    Events that name no phase or `node_id` get these.
 
     Raises:
         InvalidRequestError: an unknown key or a wrong type; names it and the right ones.
     """
     document = parse_form(MemoryUpdates, updates)
-    writes = [_add_phase(write, phase) for write in document.list_writes()]
+    for asked in document.mem_archival_search:  # nothing is written if the answer would fail
+        check_tags(asked.tags)
+    labels = parse_form(RecallAppend, {"phase": phase, "node_id": node_id})
+    writes = [_add_labels(write, labels) for write in document.list_writes()]
     receipt = await write_node(workspace, writes)
     if isinstance(receipt, Skipped):
         return receipt
@@ -119,25 +130,48 @@ def _list_found(found: Sequence[T] | Skipped) -> Sequence[T]:
     return () if isinstance(found, Skipped) else found
 
 
-def _add_phase(write: Write, phase: str) -> Write:
-    """The phase of the whole document is that of its events, unless they name one."""
-    if isinstance(write, RecallAppend) and phase and not write.phase:
-        return write.model_copy(update={"phase": phase})
-    return write
+def _add_labels(write: Write, labels: RecallAppend) -> Write:
+    """Phase and node of the whole document are those of its events, unless they name their own."""
+    if not isinstance(write, RecallAppend):
+        return write
+    return write.model_copy(
+        update={
+            "phase": str(write.phase) or labels.phase,
+            "node_id": write.node_id or labels.node_id,
+        }
+    )
 
 
 def _explain(form: type[BaseModel], error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"])) or form.__name__
+    where = ".".join(map(str, first["loc"][:_STEPS_SHOWN])) or form.__name__
+    said = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])
         known = _list_fields(form, first["loc"][:-1])
         near = get_close_matches(name, known, n=1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        return f"{where!r} is no key that is known here.{guess} Known: {', '.join(known)}."
-    shown = repr(first["input"])[:80]
+        return (
+            f"{where!r} is no key that is known here.{guess} Known: {', '.join(known)}. "
+            "Nothing was written."
+        )
+    shown = _SHORT.repr(first["input"])
     known = ", ".join(_list_fields(form, first["loc"][:-1]))
-    return f"{where}: {first['msg']} (got {shown}). Known: {known}. Nothing was written."
+    return f"{where}: {said} (got {shown}). Known: {known}. Nothing was written."
+
+
+_PLAIN: Final = {
+    "model_type": "give an object with these keys",
+    "tuple_type": "give a list",
+    "dict_type": "give an object",
+}
+"""What is wrong with a value, without words of Python."""
+
+_STEPS_SHOWN: Final = 6
+"""Of the way to a value: a model may nest without end."""
+
+_SHORT: Final = Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
 
 
 def _list_fields(form: type[BaseModel], inside: Sequence[int | str]) -> list[str]:

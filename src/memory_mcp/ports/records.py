@@ -73,8 +73,10 @@ class CloudTrust(Protocol):
 class RecordStore(Protocol):
     """Where records are stored.
 
-    - `put` is durable when it returns, and idempotent. Another record under an id that is taken
-      raises `StoreDamagedError`. A record `of_this_machine` counts whatever the user trusts.
+    - `refuse_unreadable` raises `InvalidRequestError` for a record that could not be read again.
+    - `put` is durable when it returns, and idempotent; it refuses what cannot be read, too. Another
+      record under an id that is taken raises `StoreDamagedError`. A record `of_this_machine` counts
+      whatever the user trusts.
     - `get` returns exactly what was put, or None; never half a record. A file that cannot be
       read as a record raises `StoreDamagedError` or `NewerSchemaError`.
     - `ids` names every record there is, readable or not, in no promised order.
@@ -90,6 +92,7 @@ class RecordStore(Protocol):
     - What the file system refuses raises `StoreUnavailableError`.
     """
 
+    def refuse_unreadable(self, record: Record) -> None: ...
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None: ...
     async def get(self, record_id: RecordId) -> Record | None: ...
     async def ids(self) -> set[RecordId]: ...

@@ -76,8 +76,9 @@ _PARTS: Final = (
 """What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
 _SHOWN_MIN: Final = 0.12
 """What scores less is not shown: hardly anything speaks for it."""
-_BEHIND_MAX: Final = 0.25
-"""Nor is what scores less than this share of the best: beside a good hit a stranger is noise."""
+_BEHIND_MAX: Final = 0.4
+"""Nor is what scores less than this share of the best: a list ends where what is meant ends. No set
+of ours loses an answer among ten by it; at half of the best some do."""
 _LIKENESS_SHARE: Final = 0.3
 """How much likeness to a chosen record counts against a score."""
 _DUPLICATE_LIKENESS: Final = 0.9

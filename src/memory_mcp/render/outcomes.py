@@ -303,7 +303,7 @@ def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Field
     match outcome:
         case Backtracked(preview, line, erased, lesson, notes):
             goal = "restored" if preview.restores else "backtrackedTo"
-            reached: Fields = {goal: preview.restores or preview.target or "start"}
+            reached: Fields = {goal: preview.restores or preview.target or preview.join or "start"}
             return _answer(
                 _describe_move(outcome),
                 notes,
@@ -331,10 +331,8 @@ def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Field
 
 def _describe_move(moved: Backtracked) -> str:
     preview, erased = moved.preview, moved.erased
-    if preview.restores:
-        goal = f"Restored {preview.restores}"
-    else:
-        goal = f"Back at {preview.target or 'the start'}"
+    there = _name_goal(preview)
+    goal = f"Restored {preview.restores}" if preview.restores else f"Back at {there}"
     if erased:
         fate = f"{pluralise(erased, 'record', 'records')} erased"
     else:
@@ -613,13 +611,17 @@ def render_preview(preview: MovePreview) -> str:
     )
 
 
+def _name_goal(preview: MovePreview) -> str:
+    return "before the join" if preview.join else preview.target or "the start"
+
+
 def render_effect(preview: MovePreview) -> str:
     """What a move would hide and bring back, as a question."""
     changed = "The memory changed since you were asked. " if preview.changed else ""
     if preview.restores:
         goal = f"Restore {preview.restores} ({pluralise(preview.brings)} will hold again)"
     else:
-        goal = f"Go back to {preview.target or 'the start'}"
+        goal = f"Go back to {_name_goal(preview)}"
     hides = "This hides no memory."
     if preview.hides:
         hides = f"This hides {pluralise(preview.hides)} that came after:"

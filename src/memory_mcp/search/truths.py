@@ -5,7 +5,7 @@ successor and gives up its place; it is last, unless the question asks for what 
 rank too low to be a hit, so the candidates that share words with a hit are read, too.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,6 +25,7 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
 from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
@@ -37,9 +38,11 @@ _COMPARED_MAX: Final = 40
 _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
-"""Share of the terms of the shorter one, by which a memory may speak of the same thing."""
+"""Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
+_CLOSE_MIN: Final = 0.5
+"""Share of the best score from which on a hit may answer the same question."""
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
@@ -90,11 +93,8 @@ async def _find_rivals(
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    shares = {
-        id_: max(len(terms & mine) / min(len(terms), len(mine)) for mine in theirs)
-        for id_, (fields, _) in found.items()
-        if (terms := _split(fields)) and theirs
-    }
+    told = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
+    shares = {id_: max(shares) for id_, shares in told if shares}
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
     return {id_: found[id_][1] for id_ in reversed(likely[-_RIVALS_MAX:])}
 
@@ -106,13 +106,34 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
     return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
 
 
+def _tell_shares(
+    hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
+) -> Iterator[tuple[RecordId, list[float]]]:
+    """For each other memory, what it shares with each hit: rare words tell more than "the"."""
+    table = load_word_table()
+    rarity = {
+        term: table.get_rarity(term) for term in frozenset[str]().union(*hits, *others.values())
+    }
+
+    def weigh(terms: Collection[str]) -> float:
+        return sum([rarity[term] for term in terms])
+
+    theirs = [(terms, weigh(terms)) for terms in hits]
+    for id_, terms in others.items():
+        own = weigh(terms)
+        yield id_, [weigh(terms & mine) / min(own, its) for mine, its in theirs if own and its]
+
+
 def _split(fields: SearchFields) -> frozenset[str]:
     return frozenset(fields.body.split())
 
 
-def mark_hits(hits: Sequence[Hit]) -> list[Hit]:
+def mark_hits(hits: Sequence[Hit], query: str = "") -> list[Hit]:
     """The hits in their order, with what the others of them say of each."""
-    marks = mark_truths([hit.record for hit in hits])
+    scores = {hit.record.id: hit.score for hit in hits if hit.score} if query else {}
+    best = max(scores.values(), default=0.0)
+    near = {id_ for id_, score in scores.items() if score >= _CLOSE_MIN * best}
+    marks = mark_truths([hit.record for hit in hits], query, near)
     return [_mark(hit, marks) for hit in hits]
 
 
@@ -129,7 +150,7 @@ def order_by_truth(
     """
     own = {hit.record.id: hit for hit in hits}
     together = {**{hit.record.id: hit for hit in others}, **own}
-    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()))}
+    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()), query)}
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]

@@ -5,6 +5,7 @@ gives a session each memory once, and none that the session has read or written 
 """
 
 import asyncio
+import heapq
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,14 +18,14 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, RankedCandidate, View
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
-from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.records import load_hits, load_newest
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.profile import read_profile
-from memory_mcp.ranking.query import parse_query
+from memory_mcp.ranking.query import list_identifiers, parse_query
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.render.profile import render_profile_line
-from memory_mcp.search.local import find_local
+from memory_mcp.search.local import Matches, find_local
 from memory_mcp.search.truths import load_by_truth
 from memory_mcp.sessions.capture import (
     bring_up_captures,
@@ -33,7 +34,7 @@ from memory_mcp.sessions.capture import (
     withdraw_captures,
 )
 from memory_mcp.sessions.nudges import bring_up_nudge
-from memory_mcp.text.prompts import sort_prompt
+from memory_mcp.text.prompts import sort_prompt, states_rule
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
@@ -146,7 +147,7 @@ async def _find_likely(
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.score >= limits.PROMPT_SCORE_MIN]
     if sort == "instruction":
-        fits = fits or _find_leader(matches.ranked)
+        fits = fits or await _find_leader(matches, view)
     elif words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
         return ()
     likely = [place for place in fits if place.id not in shown and place.id not in read]
@@ -160,14 +161,32 @@ async def _find_likely(
     return records[: limits.PROMPT_HITS_MAX]
 
 
-def _find_leader(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
-    """The best, if it stands out from the next: what an instruction may be about to break."""
-    if not ranked or ranked[0].score < limits.PROMPT_LEADER_SCORE_MIN:
-        return []
-    best = ranked[0].score
-    next_best = ranked[1].score if len(ranked) > 1 else 0.0
-    leads = best * (1 - next_best) >= limits.PROMPT_LEADER_ODDS * next_best * (1 - best)
-    return [ranked[0]] if leads else []
+async def _find_leader(matches: Matches, view: View) -> list[RankedCandidate]:
+    """The best of the rules, if it stands out: what an instruction may be about to break.
+
+    A plain fact is one of them only if it names an identifier of the prompt. What stands out does
+    so by its score, or by what speaks for it in the single words: the sense of a whole instruction
+    is vague.
+    """
+    first = matches.ranked[: limits.PROMPT_LEADERS_MAX]
+    hits, _ = await load_hits(first, matches.home, view, len(first))
+    named = list_identifiers(matches.question)
+    rules = {hit.record.id for hit in hits if states_rule(hit.record.kind, hit.record.content)}
+    ranked = [
+        place
+        for place in first
+        if place.id in rules or not named.isdisjoint(matches.fields[place.id].body.split())
+    ]
+    odds = [place.score / (1 - place.score) for place in ranked]
+    told = [place.parts.get("words", 0.0) + place.parts.get("tokens", 0.0) for place in ranked]
+    tries = [(odds, limits.PROMPT_LEADER_ODDS_MIN)]
+    if not matches.wholes:  # no model has read them
+        tries.append((told, limits.PROMPT_LEADER_TOLD_MIN))
+    for figures, least in tries:
+        best, next_best = heapq.nlargest(2, [*figures, 0.0, 0.0])
+        if best >= max(least, limits.PROMPT_LEADER_LEAD * next_best):
+            return [ranked[figures.index(best)]]
+    return []
 
 
 def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enough"]:

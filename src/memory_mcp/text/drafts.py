@@ -122,6 +122,8 @@ def check_branch(name: str) -> BranchName:
     Raises:
         InvalidRequestError: with what is wrong with it.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # of a program
+        raise InvalidRequestError(f"branch {name!r:.80} cannot be a name. Give a text.")
     normal = unicodedata.normalize("NFC", name)
     if fault := find_branch_fault(normal):
         raise InvalidRequestError(

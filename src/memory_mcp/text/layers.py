@@ -37,6 +37,7 @@ from memory_mcp.domain.record import (
     RecordContext,
     assume_utc,
     format_time,
+    truncate_to_milliseconds,
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
@@ -44,11 +45,19 @@ from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
 EVENT_KINDS: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary"})
 """Kinds of records that are events of a node; all are of the layer recall."""
 
-_SPAN: Final = re.compile(r"\s*(\d{1,6})\s*([smhdw])[a-z]*\s*", re.IGNORECASE)
+_SPAN: Final = re.compile(
+    r"\s*(\d{1,6})\s*(?:(s)(?:ecs?|econds?)?|(m)(?:ins?|inutes?)?|(h)(?:rs?|ours?)?|(d)(?:ays?)?"
+    r"|(w)(?:eeks?)?)\s*",
+    re.IGNORECASE,
+)
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 _LABELS: Final = ("phase", "kind", "run_id", "node_id", "task_hint")
 """Fields of an event that are texts and stand in its labels."""
+
+_OWN_LABELS: Final = frozenset({*_LABELS, "ts", "refs", "meta"})
+"""Labels that the fields of an event itself take; those of a program of these names lie within
+`meta`."""
 
 
 def parse_span(name: str, span: str | datetime | timedelta, now: datetime, sign: int) -> datetime:
@@ -59,7 +68,8 @@ def parse_span(name: str, span: str | datetime | timedelta, now: datetime, sign:
     """
     try:
         if isinstance(span, str) and (found := _SPAN.fullmatch(span)):
-            span = timedelta(seconds=int(found[1]) * _SECONDS[found[2].lower()])
+            unit = next(filter(None, found.groups()[1:])).lower()
+            span = timedelta(seconds=int(found[1]) * _SECONDS[unit])
         if isinstance(span, timedelta):
             return now + sign * span
         at = datetime.fromisoformat(span) if isinstance(span, str) else span
@@ -78,7 +88,9 @@ def check_core_key(key: str) -> str:
         InvalidRequestError: with what is wrong with it.
     """
     check_text("a key of the core", key, limits.CORE_KEY_CHARS_MAX)
-    hidden = find_hidden_character(key)
+    hidden = find_hidden_character(key) or next(
+        ((at, char) for at, char in enumerate(key) if char in "\n\t"), None
+    )
     if hidden is not None:
         raise InvalidRequestError(
             f"key {key!r} holds U+{ord(hidden[1]):04X}, which nobody can see. Leave it out."
@@ -118,9 +130,13 @@ def build_core(write: CoreSet, place: RecordContext, replaces: Sequence[RecordId
     """The record that gives a key its value, in the place of what the node sees of that key."""
     expires = None
     if write.ttl is not None:
-        expires = parse_span("ttl", write.ttl, place.at, 1)
+        expires = truncate_to_milliseconds(parse_span("ttl", write.ttl, place.at, 1))
         if expires <= place.at:
-            raise InvalidRequestError(f"ttl is {write.ttl!r}, which is past. Give a later time.")
+            raise InvalidRequestError(
+                f"ttl is {str(write.ttl)!r}, which ends at once or is past. Give a duration "
+                "(30m, 2d) or a later time."
+            )
+    check_text("value", write.value, limits.CONTENT_CHARS_MAX)
     return build_on_timeline(
         place,
         "fact",
@@ -154,7 +170,7 @@ def build_event(write: RecallAppend, place: RecordContext) -> Record:
         summary, _, text = text.partition("\n\n")
     check_text("summary", summary, limits.EVENT_SUMMARY_CHARS_MAX)
     content = f"{summary}\n\n{text}" if text else summary
-    check_text("text", content, limits.CONTENT_CHARS_MAX)
+    check_text("text with its summary", content, limits.CONTENT_CHARS_MAX)
     meta = make_event_meta(write)
     check_meta(meta)
     tags = check_tags(write.tags, limits.EVENT_TAGS_MAX)
@@ -172,7 +188,10 @@ def build_event(write: RecallAppend, place: RecordContext) -> Record:
 def make_event_meta(write: RecallAppend) -> dict[str, JsonValue]:
     """The labels of an event: its fields that a record has no place for, and unknown ones."""
     given = {name: str(getattr(write, name)) for name in _LABELS}
-    meta: dict[str, JsonValue] = {**(write.model_extra or {}), **write.meta}
+    every: dict[str, JsonValue] = {**(write.model_extra or {}), **write.meta}
+    meta = {name: value for name, value in every.items() if name not in _OWN_LABELS}
+    if len(meta) < len(every):  # names that the fields of the event itself have
+        meta["meta"] = {name: value for name, value in every.items() if name in _OWN_LABELS}
     meta |= {name: text for name, text in given.items() if text}
     if write.refs:
         meta["refs"] = list(write.refs)
@@ -190,6 +209,7 @@ def make_label_tags(phase: str, kind: str) -> tuple[str, ...]:
 def build_archival(write: ArchivalWrite, place: RecordContext) -> Record:
     """The record of a text of the archive."""
     check_meta(write.meta)
+    check_text("text", write.text, limits.CONTENT_CHARS_MAX)
     return build_on_timeline(
         place, "fact", write.text, tags=check_tags(write.tags), meta=write.meta
     )
@@ -201,6 +221,7 @@ def update_archival(old: Record, write: ArchivalUpdate, place: RecordContext) ->
     meta = old.meta if write.meta is None else write.meta
     check_meta(meta)
     text = old.content if write.text is None else write.text
+    check_text("text", text, limits.CONTENT_CHARS_MAX)
     return correct_record(old, text, old.title, place).model_copy(
         update={"tags": tags, "meta": dict(meta)}
     )
@@ -208,6 +229,7 @@ def update_archival(old: Record, write: ArchivalUpdate, place: RecordContext) ->
 
 def build_summary(text: str, sources: Sequence[RecordId], place: RecordContext) -> Record:
     """The event that sums up others, and falls with them."""
+    check_text("summary", text, limits.CONTENT_CHARS_MAX)
     return build_on_timeline(place, "summary", text, layer="recall", derived_from=tuple(sources))
 
 
@@ -249,8 +271,10 @@ def read_event(record: Record, *, evicted: bool = False) -> RecallEvent:
     """The event of a record."""
     meta = dict(record.meta)
     labels = {name: str(meta.pop(name, "")) for name in _LABELS}
-    ts, refs = meta.pop("ts", None), meta.pop("refs", None)
+    ts, refs, within = meta.pop("ts", None), meta.pop("refs", None), meta.pop("meta", None)
     node_id = labels.pop("node_id")
+    if isinstance(within, dict):
+        meta |= within
     if node_id and node_id != record.branch:
         meta["node_id"] = node_id
     summary, _, text = record.content.partition("\n\n")

@@ -26,7 +26,9 @@ _ASIDE: Final = re.compile(
     # what anybody knows, or the text itself
     r"|^\W*(?:please |can you |could you )?(?:explain|translate|define)\b"
     r"|^\W*(?:bitte )?(?:erkl\u00e4r\w*|\u00fcbersetz\w*)\b"
-    # what the code says
+    # what the code says, or its history
+    r"|^\W*(?:please )?(?:show|list|print|display)\b[^.\n]{0,30}"
+    r"\b(?:diff|log|commits?|branch\w*|status)\b"
     r"|\bhow many (?:lines|files|functions|classes|tests|commits)\b"
     r"|\bwhat (?:does|is|are)\b[^?\n]{0,60}(?:\(\)|\bgood for\b|\bmean\b)"
     # what changes no meaning
@@ -43,6 +45,14 @@ _QUESTION: Final = re.compile(
     r"|was|wie|warum|wieso|wann|wo|wohin|welche\w*|wer|wem|wessen|ist|sind|hat|haben|soll\w*)\b",
     re.IGNORECASE,
 )
+_RULES: Final = frozenset({"convention", "decision", "lesson", "preference"})
+"""Kinds of memories that say how something is to be done."""
+_NORM: Final = re.compile(
+    r"\b(?:never|always|only|must(?:n't)?|may not|not allowed|do not|don't|can't|cannot"
+    r"|should(?:n't)?|has to|have to|fails?|breaks?"
+    r"|nie|niemals|immer|nur|muss|m\u00fcssen|darf|d\u00fcrfen|soll\w*)\b",
+    re.IGNORECASE,
+)
 _MARKS: Final = ("?", "\uff1f", "\u061f")
 
 
@@ -56,3 +66,8 @@ def sort_prompt(text: str) -> PromptSort:
         return "instruction"
     asks = text.rstrip().endswith(_MARKS) or _QUESTION.match(text)
     return "question" if asks else "instruction"
+
+
+def states_rule(kind: str, content: str) -> bool:
+    """Whether a memory says how something is to be done, so that an instruction may break it."""
+    return kind in _RULES or bool(_NORM.search(content))

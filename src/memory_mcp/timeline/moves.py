@@ -23,8 +23,12 @@ def fold_moves(records: Iterable[Record], onto: Timeline | None = None) -> Timel
 
 
 def apply_move(timeline: Timeline, record: Record) -> Timeline:
-    """The timeline after one more move. A record that is no move changes nothing."""
-    return _apply_moves(timeline, [record])
+    """The timeline after one more move. A record that is no move changes nothing.
+
+    Whoever plans a move looks at where it leads and then makes it, so that is worked out once.
+    """
+    step = (record.id, record.move, record.content, record.created_at)
+    return timeline.find_next(step, lambda: _apply_moves(timeline, [record]))
 
 
 def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:

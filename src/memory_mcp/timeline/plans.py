@@ -29,13 +29,14 @@ _PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.IGNORECASE)
 
 @frozen
 class BacktrackPlan:
-    """Back to a checkpoint, or without one to the start; hides what came after."""
+    """Back to a checkpoint, to before a join, or to the start; hides what came after."""
 
     checkpoint: CheckpointId | None
     phase: int | None
     parents: tuple[SegmentId, ...]
     leaves: tuple[SegmentId, ...]
     hides: frozenset[SegmentId]
+    join: RecordId | None = None
 
     @property
     def undoes(self) -> tuple[RecordId, ...]:
@@ -106,7 +107,7 @@ def require_branch(timeline: Timeline, branch: BranchName) -> None:
 def plan_backtrack(
     timeline: Timeline, branch: BranchName, to: str, holding: Collection[SegmentId] = ()
 ) -> BacktrackPlan | RestorePlan:
-    """The plan for `to`: a checkpoint, a phase, a left line, or `start`.
+    """The plan for `to`: a checkpoint, a phase, a left line, a join to take back, or `start`.
 
     `holding` are the segments with records: one that is on no branch and no line makes its own.
 
@@ -117,6 +118,8 @@ def plan_backtrack(
     wanted = to.strip()
     if wanted.lower() == START:
         return _plan_back_to(timeline, branch, None)
+    if wanted in timeline.moves and (plan := _plan_before_join(timeline, branch, wanted)):
+        return plan
     valid = {c.id: c for c in timeline.valid(branch)}
     names = [*valid, *(c.id for c in timeline.invalidated(branch, holding))]
     names += [c.id for c in timeline.pending(branch)]
@@ -224,6 +227,27 @@ def _plan_back_to(
         leaves=timeline.tips(branch),
         hides=timeline.chain(branch) - timeline.ancestors(parents),
     )
+
+
+def _plan_before_join(timeline: Timeline, branch: BranchName, move: str) -> BacktrackPlan | None:
+    """Back to where the branch stood before this join; None if it is no join that the branch holds.
+
+    The other node stays as it is: it goes on to see what both wrote until then.
+    """
+    chain, segments = timeline.chain(branch), timeline.segments
+    own = {s for s in chain if timeline.find_branch(s) == branch}
+    for opened in (segments[s] for s in own if s in segments and segments[s].move == move):
+        before = tuple(parent for parent in opened.parents if parent in own)
+        if before and len(before) < len(opened.parents):
+            return BacktrackPlan(
+                checkpoint=None,
+                phase=None,
+                parents=before,
+                leaves=timeline.tips(branch),
+                hides=chain - timeline.ancestors(before),
+                join=opened.move,
+            )
+    return None
 
 
 def plan_restore(timeline: Timeline, branch: BranchName, line: Line) -> RestorePlan:

@@ -8,8 +8,9 @@
 Suppression asks for *reachable*, not for *visible* records: A corrected by B corrected by C must
 not bring A back. A derived memory survives the supersession of its sources (a merge supersedes its
 parts), but not their abandonment: then it suppresses its sources no longer, and those that are not
-abandoned themselves are visible again. A missing source counts as abandoned, unless the memory
-supersedes it: a merge is written before the newer of its parts.
+abandoned themselves are visible again. An exclusion names as its source what stands in the place of
+those it hides, and hides them as long as that holds. A missing source counts as abandoned, unless
+the memory supersedes it: a merge is written before the newer of its parts.
 
 The stores answer in their own language, SQLite in `storage.sqlite.index`, because no read can load
 all records; the contract suites hold each of them against this rule on random timelines.
@@ -47,7 +48,8 @@ def select_visible(records: Iterable[Record], view: View) -> list[Record]:
         target
         for record in reachable.values()
         for target in record.supersedes
-        if record.id not in abandoned or target not in record.derived_from
+        if record.id not in abandoned
+        or (record.kind != "exclusion" and target not in record.derived_from)
     }
     return [
         record

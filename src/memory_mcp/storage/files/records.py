@@ -135,14 +135,14 @@ class RecordFolder:
         except OSError as error:
             raise unavailable(error, self.root, "read", self._setting) from error
 
-    def _list_files(self, folder: str) -> set[str]:
+    def _list_files(self, folder: str) -> list[str]:
         """The names of all that is in a folder."""
         try:
             refuse_links(self.below, folder)
             # a Path for each of ten thousand names would cost more than all the rest
-            return set(os.listdir(folder))  # noqa: PTH208
+            return os.listdir(folder)  # noqa: PTH208
         except (FileNotFoundError, UnsafeFileError):  # the doctor reports links
-            return set()
+            return []
         except OSError as error:
             raise unavailable(error, self.root, "read", self._setting) from error
 
@@ -159,8 +159,11 @@ class _Month:
         self.ids: set[RecordId] = set()
         self._names: set[str] = set()
 
-    def follow(self, names: set[str]) -> bool:
+    def follow(self, listed: Collection[str]) -> bool:
         """Take over the names that are there now; whether records came or went."""
+        if len(listed) == len(self._names) and self._names.issuperset(listed):
+            return False  # nearly always: what this process wrote is known
+        names = set(listed)
         before = len(self.ids)
         for gone in self._names - names:
             self.discard(gone)
@@ -201,6 +204,9 @@ class LocalRecords:
         self._below = folder.below
         self._strangers = strangers
         self._seen: tuple[int, bool] | None = None
+
+    def refuse_unreadable(self, record: Record) -> None:
+        dump_record(record)
 
     @in_thread
     def put(self, record: Record, *, of_this_machine: bool = True) -> None:

@@ -21,7 +21,8 @@ def write_report(folder: str, texts: Mapping[str, str], project: str = "") -> li
     """
     place = Path(os.path.abspath(Path(folder).expanduser()))  # noqa: PTH100  # follows no link
     for name in texts:
-        if not name or name in {".", ".."} or Path(name).name != name or "\\" in name:
+        plain = Path(name).name == name and name.isprintable() and "\\" not in name
+        if not name or name in {".", ".."} or not plain:
             raise InvalidRequestError(f"{name!r} is no name of a file. Give one without a folder.")
     disk = Disk()
     disk.roots = tuple(Path(root) for root in find_untrusted_roots(str(place), project))

@@ -39,8 +39,8 @@ class LocalResources:
             return read_file(str(place), RESOURCE_FILE_BYTES_MAX, str(root))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except OSError as error:
-            raise InvalidRequestError(f"{path!r} is not read: {_explain(error)}.") from None
+        except (OSError, ValueError) as error:
+            raise InvalidRequestError(f"{path!r:.200} is not read: {_explain(error)}.") from None
 
     @in_thread
     def look_at(self, path: str, files_max: int, chars_max: int) -> Seen:
@@ -54,12 +54,12 @@ class LocalResources:
             if not place.is_dir():
                 return Seen(str(place), place.name, _read_excerpt(place, root, chars_max))
             files = list(islice(_walk(place, root), files_max + 1))
-            tree = [each.relative_to(place).as_posix() for each in files[:files_max]]
+            tree = [_show(each.relative_to(place)) for each in files[:files_max]]
             more = ["…"] if len(files) > files_max else []
             telling = min(filter(_is_text, files), key=_rank, default=None)
             excerpt = _read_excerpt(telling, root, chars_max) if telling else ""
             return Seen(str(place), "\n".join(tree + more), excerpt)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a path may hold what no file system takes
             return Seen(why=_explain(error))
 
     def _place(self, path: str) -> tuple[Path, Path | None]:
@@ -68,9 +68,14 @@ class LocalResources:
         return place, next((root for root in self._roots if place.is_relative_to(root)), None)
 
 
-def _explain(error: OSError) -> str:
-    why = error.why if isinstance(error, UnsafeFileError) else error.strerror
-    return why or type(error).__name__
+def _explain(error: OSError | ValueError) -> str:
+    match error:
+        case UnsafeFileError(why=why):
+            return why
+        case OSError(strerror=str(why)):
+            return why
+        case _:
+            return str(error) or type(error).__name__
 
 
 def _walk(folder: Path, root: Path, depth: int = 0) -> Iterator[Path]:
@@ -83,6 +88,11 @@ def _walk(folder: Path, root: Path, depth: int = 0) -> Iterator[Path]:
             yield folder / entry.name
         elif depth < _DEPTH_MAX and entry.is_dir(follow_symlinks=False):
             yield from _walk(folder / entry.name, root, depth + 1)
+
+
+def _show(path: Path) -> str:
+    """The path on one line: a name may hold a line break."""
+    return path.as_posix().replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _is_text(path: Path) -> bool:

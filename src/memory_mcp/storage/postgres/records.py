@@ -31,6 +31,9 @@ class PostgresRecords:
         self._fields_of = fields_of
         self._listed = False
 
+    def refuse_unreadable(self, record: Record) -> None:
+        dump_record(record)
+
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
         del of_this_machine  # what is in the database counts: nobody else writes there
         text = dump_record(record).decode()

@@ -120,6 +120,7 @@ CREATE INDEX entry_by_session ON entry (bank, session, id) WHERE recalled;
 CREATE INDEX entry_by_statement ON entry (bank, statement) WHERE statement <> '';
 CREATE INDEX entry_by_key ON entry (bank, key) WHERE key <> '';
 CREATE INDEX entry_by_tag ON entry USING gin (tags) WHERE cardinality(tags) > 0;
+CREATE INDEX entry_excluding ON entry (bank, segment) WHERE kind = 'exclusion' AND derived;
 CREATE INDEX entry_that_moves ON entry (bank, id) WHERE moves;
 
 -- `row` (in `segment`) supersedes `target`, or, being a tombstone, buries it

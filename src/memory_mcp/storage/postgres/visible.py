@@ -14,7 +14,13 @@ from memory_mcp.domain.search import Filters, View, Wanted
 
 Values = dict[str, Any]
 
-CHAIN: Final = "WITH RECURSIVE chain AS MATERIALIZED (SELECT unnest(:chain::text[]) AS segment)"
+# `void` are the exclusions whose reason holds no more
+CHAIN: Final = """WITH RECURSIVE chain AS MATERIALIZED (
+        SELECT unnest(:chain::text[]) COLLATE "C" AS segment),
+    void AS MATERIALIZED (
+        SELECT e.row FROM entry e
+        WHERE e.bank = :bank AND e.kind = 'exclusion' AND e.derived
+            AND e.segment IN (SELECT segment FROM chain) AND is_abandoned(:bank, e.row, :chain))"""
 
 _ON_CHAIN: Final = "({0} IS NULL OR {0} IN (SELECT segment FROM chain))"
 
@@ -26,7 +32,7 @@ VISIBLE: Final = f"""
     AND NOT EXISTS (
         SELECT 1 FROM suppression taker
         WHERE taker.bank = :bank AND taker.target = r.id AND {_ON_CHAIN.format("taker.segment")}
-            AND NOT (
+            AND taker.row NOT IN (SELECT row FROM void) AND NOT (
                 EXISTS (SELECT 1 FROM source WHERE source.row = taker.row AND source = r.id)
                 AND is_abandoned(:bank, taker.row, :chain)))
     AND (NOT r.derived OR NOT is_abandoned(:bank, r.row, :chain))

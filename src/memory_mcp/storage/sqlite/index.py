@@ -58,8 +58,6 @@ from memory_mcp.storage.sqlite.schema import (
 
 Values = dict[str, str | int | None]
 
-CHAIN: Final = "WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain))"
-
 _ABANDONED: Final = """EXISTS (
         WITH RECURSIVE up (id, made) AS (
             SELECT source, record FROM source WHERE record = {row}
@@ -75,6 +73,13 @@ _ABANDONED: Final = """EXISTS (
                 WHERE s.target = up.id AND s.buries
                     AND (s.segment IS NULL OR s.segment IN chain)))"""
 
+# `void` are the exclusions whose reason holds no more; they are looked at once for each query
+CHAIN: Final = f"""WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain)),
+    void (record) AS MATERIALIZED (
+        SELECT e.rowid FROM record e INDEXED BY record_excluding
+        WHERE e.kind = 'exclusion' AND e.derived AND +e.segment IN chain
+            AND {_ABANDONED.format(row="e.rowid")})"""
+
 # the + keeps SQLite from collecting whole segments where the newest few are wanted
 VISIBLE: Final = f"""
     (+r.segment IS NULL OR +r.segment IN chain)
@@ -82,7 +87,7 @@ VISIBLE: Final = f"""
     AND NOT EXISTS (
         SELECT 1 FROM suppression taker
         WHERE taker.target = r.id AND (taker.segment IS NULL OR taker.segment IN chain)
-            AND NOT (
+            AND taker.record NOT IN void AND NOT (
                 EXISTS (SELECT 1 FROM source WHERE record = taker.record AND source = r.id)
                 AND {_ABANDONED.format(row="taker.record")}))
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
@@ -102,6 +107,23 @@ _BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
 _RANKED: Final = f"""
     SELECT r.id FROM json_each(:ranked) ranked CROSS JOIN record r ON r.rowid IN ({{best}})
     ORDER BY {_BEST} LIMIT :limit"""
+
+# the newest of each segment, of which an index keeps the order, and of these the newest
+_BY_SEGMENT: Final = """
+    SELECT r.id FROM json_each(:parts) part CROSS JOIN record r ON r.rowid IN (
+        SELECT r.rowid FROM {table} WHERE r.segment = part.value AND r.id > :after AND {needed}
+            AND {condition} AND {seen} ORDER BY r.id DESC LIMIT :limit)
+    ORDER BY r.id DESC LIMIT :limit"""
+
+_NEWEST_OF_SEGMENTS: Final = f"""
+    {CHAIN} SELECT segment, newest FROM (
+        SELECT segment, (
+            SELECT max(r.id) FROM {{table}} WHERE r.segment = chain.segment AND {{needed}}
+        ) AS newest FROM chain)
+    WHERE newest IS NOT NULL ORDER BY newest DESC"""
+
+_SEGMENTS_FIRST: Final = 8
+"""Of a chain, the newest: they mostly hold what a node shows of a layer."""
 
 _CONDITIONS: Final = {
     "category": "r.category = :category",
@@ -173,20 +195,16 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
     return " AND ".join(conditions), values
 
 
-def _choose_records(filters: Filters) -> tuple[str, str]:
-    """The table to read from, and the condition for what a reader may see of it.
+def _choose_layer(filters: Filters) -> tuple[str, str] | None:
+    """The table to read a layer of a node from, and the condition that its index needs.
 
     What a node of a large tree sees of a layer is little among all: it is found by its segments.
     """
-    seen = _REACHABLE if filters.history else VISIBLE
     if filters.layer is None or filters.durable is not False:
-        return "record r", seen
+        return None
     if filters.layer == "archival":
-        return "record r INDEXED BY record_by_segment", f"r.segment IN chain AND {seen}"
-    return (
-        "record r INDEXED BY record_by_layer",
-        f"r.layer != 'archival' AND r.segment IN chain AND {seen}",
-    )
+        return "record r INDEXED BY record_by_segment", "TRUE"
+    return "record r INDEXED BY record_by_layer", "r.layer = :layer AND r.layer != 'archival'"
 
 
 def build_query(wanted: Wanted) -> tuple[str, Values]:
@@ -198,8 +216,8 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
     if ranked:
         condition = f"r.kind = ranked.value AND {condition}"
         values["ranked"] = json.dumps(sorted(filters.kinds or get_args(Kind)))
-    table, seen = _choose_records(filters)
-    query = f"FROM {table} WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
+    seen = _REACHABLE if filters.history else VISIBLE
+    query = f"FROM record r WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
     query = _RANKED.format(best=f"SELECT r.rowid {query}") if ranked else f"SELECT r.id {query}"
     return query, values
 
@@ -207,9 +225,13 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
 def build_count(filters: Filters) -> tuple[str, Values]:
     """The query for segments and how many visible `records` there are, and its values."""
     condition, values = build_filter(filters)
-    if not replace(filters, segments=None).by_kind_alone:
-        table, seen = _choose_records(filters)
-        return f"SELECT r.segment, 1 AS records FROM {table} WHERE {condition} AND {seen}", values
+    if not replace(filters, segments=None, layer=None).by_kind_alone:
+        chosen = _choose_layer(filters)
+        table, needed = chosen or ("record r", "TRUE")
+        seen = _REACHABLE if filters.history else VISIBLE
+        seen += " AND r.segment IN chain" if chosen else ""
+        counted = f"FROM {table} WHERE {needed} AND {condition} AND {seen}"
+        return f"SELECT r.segment, 1 AS records {counted}", values
     doubtful = f"FROM record r INDEXED BY record_doubtful WHERE {condition} AND {VISIBLE}"
     counted = (
         f"SELECT r.segment, r.records FROM tally r WHERE {condition} "
@@ -540,6 +562,9 @@ class SqliteIndex:
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
+        chosen = _choose_layer(filters)
+        if chosen and not best:
+            return await self._find_newest_of_layer(view, filters, limit, *chosen)
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
@@ -727,6 +752,28 @@ class SqliteIndex:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
         return rows
+
+    async def _find_newest_of_layer(
+        self, view: View, filters: Filters, limit: int, table: str, needed: str
+    ) -> list[RecordId]:
+        """The newest of a layer, from as many segments of the chain as they lie in."""
+        condition, own = build_filter(filters)
+        values = {**view_parameters(view), **own, "limit": limit}
+        named = {"layer": filters.layer, **view_parameters(view)}
+        parts = await self.read(_NEWEST_OF_SEGMENTS.format(table=table, needed=needed), named)
+        seen = _REACHABLE if filters.history else VISIBLE
+        query = CHAIN + _BY_SEGMENT.format(
+            table=table, needed=needed, condition=condition, seen=seen
+        )
+        found: list[RecordId] = []
+        start, many = 0, _SEGMENTS_FIRST
+        while start < len(parts) and not (len(found) == limit and found[-1] > parts[start][1]):
+            asked = json.dumps([segment for segment, _ in parts[start : start + many]])
+            after = found[-1] if len(found) == limit else ""
+            found += _ids(await self.read(query, {**values, "parts": asked, "after": after}))
+            found = sorted(found, reverse=True)[:limit]
+            start, many = start + many, 4 * many
+        return found
 
     async def _count_visible(self, terms: Sequence[str], view: View) -> dict[str, int]:
         """Count the visible records with each term, so that hidden ones do not show in it."""

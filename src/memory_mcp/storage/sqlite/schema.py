@@ -88,7 +88,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 11
+VERSION: Final = 13
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
@@ -99,13 +99,17 @@ _HIDER: Final = """
             ELSE coalesce(max(segment), '-') END
         FROM (SELECT s.segment, EXISTS (
                 SELECT 1 FROM source WHERE source.record = s.record AND source.source = s.target
+            ) OR EXISTS (
+                SELECT 1 FROM record e
+                WHERE e.rowid = s.record AND e.kind = 'exclusion' AND e.derived
             ) AS made FROM suppression s WHERE s.target = record.id)) END"""
 
-_TALLIED: Final = """segment IS {row}.segment AND kind = {row}.kind
+_TALLIED: Final = """segment IS {row}.segment AND kind = {row}.kind AND layer = {row}.layer
         AND recalled = {row}.recalled AND profile = {row}.profile AND hider = {row}.hider"""
 
 _ADD_TO_TALLY: Final = f"""
-    INSERT INTO tally SELECT NEW.segment, NEW.kind, NEW.recalled, NEW.profile, NEW.hider, 0
+    INSERT INTO tally
+        SELECT NEW.segment, NEW.kind, NEW.layer, NEW.recalled, NEW.profile, NEW.hider, 0
         WHERE NOT EXISTS (SELECT 1 FROM tally WHERE {_TALLIED.format(row="NEW")});
     UPDATE tally SET records = records + 1 WHERE {_TALLIED.format(row="NEW")};"""
 
@@ -146,6 +150,7 @@ CREATE INDEX record_by_segment ON record (segment, id);
 CREATE INDEX record_by_layer ON record (segment, layer, id) WHERE layer != 'archival';
 CREATE INDEX record_by_rank ON record (kind, pinned, importance, id) WHERE recalled;
 CREATE INDEX record_doubtful ON record (segment) WHERE hider = '?';
+CREATE INDEX record_excluding ON record (segment) WHERE kind = 'exclusion' AND derived;
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
 
 -- one row: the xor of the marks of all records, so that nobody has to read them
@@ -235,10 +240,10 @@ END;
 -- how many records there are of each sort, so that a count need not look at all of them: those with
 -- a `hider` on the chain are hidden, and only those with '?' must be looked at one by one
 CREATE TABLE tally (
-    segment TEXT, kind TEXT NOT NULL, recalled INTEGER NOT NULL, profile INTEGER NOT NULL,
-    hider TEXT NOT NULL, records INTEGER NOT NULL
+    segment TEXT, kind TEXT NOT NULL, layer TEXT NOT NULL, recalled INTEGER NOT NULL,
+    profile INTEGER NOT NULL, hider TEXT NOT NULL, records INTEGER NOT NULL
 );
-CREATE INDEX tally_by_segment ON tally (segment, kind, recalled, profile, hider, records);
+CREATE INDEX tally_by_segment ON tally (segment, kind, layer, recalled, profile, hider, records);
 CREATE TRIGGER tally_insert AFTER INSERT ON record
 BEGIN{_ADD_TO_TALLY}
 END;

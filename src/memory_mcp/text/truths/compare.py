@@ -96,7 +96,7 @@ def find_contradicted(old: str, new: str) -> tuple[str, tuple[str, ...]] | None:
     parts = split_statements(old)
     for at, part in enumerate(parts):
         frame = read_frame(part)
-        found = (_compare_alike(frame, n, _find_limit(frame, n)) for n in read_frames(new))
+        found = (compare_alike(frame, n, find_limit(frame, n)) for n in read_frames(new))
         if any(isinstance(each, Outdates) for each in found):
             return part, (*parts[:at], *parts[at + 1 :])
     return None
@@ -119,8 +119,8 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     shared = old.about & new.about
     if not (shared or new.ended & old.about or new.families & old.families):
         return Independent("nothing in common")
-    limit = _find_limit(old, new)
-    verdict = _compare_alike(old, new, limit)
+    limit = find_limit(old, new)
+    verdict = compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
         return verdict
     if not limit and (reason := _find_ended(old, new, shared)):
@@ -130,13 +130,13 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     return _compare_reshaped(old, new, shared) or verdict or Independent("two things")
 
 
-def _compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
+def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
     """The verdict on the same skeleton, be it that of the sentence or of a part of it."""
     verdict = Independent(limit) if limit else _compare_skeletons(old, new)
     if isinstance(verdict, Outdates | Disputes):
         return verdict
     for part in _cut_out(old, new):
-        inner = None if _find_limit(old, part) else _compare_skeletons(old, part)
+        inner = None if find_limit(old, part) else _compare_skeletons(old, part)
         if isinstance(inner, Outdates | Disputes):
             return inner
     return verdict
@@ -151,7 +151,7 @@ def _cut_out(old: Frame, new: Frame) -> Iterator[Frame]:
             yield read_frame(found.group("statement"))
 
 
-def _find_limit(old: Frame, new: Frame) -> str:
+def find_limit(old: Frame, new: Frame) -> str:
     """Why what one says does not bear on the other: another place, one of several; or ""."""
     if (old.past, old.supposed) != (new.past, new.supposed):
         return "one of them tells of what was, or may be"
@@ -368,11 +368,11 @@ def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> str:
         return "what it is about is over"
     figures = frozenset[str]().union(*old.values.values())
     over = new.ended & ((old.about | figures) - old.subject)
-    if over and (len(shared | over) > 1 or _has_name(old, over)):
+    if over and (len(shared | over) > 1 or _has_name(old, over) or old.keys[-1] in over):
         return f"it says that {', '.join(sorted(over))} is over"
     names = old.values.get("name", frozenset()) - old.subject
     others = new.values.get("name", frozenset()) - old.about
-    if names & new.about and (old.subject & new.about or others):
+    if names & new.about and not old.where - new.where and (old.subject & new.about or others):
         return f"something changed for {', '.join(sorted(names & new.about))}"
     return ""
 
@@ -380,8 +380,8 @@ def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> str:
 def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth | None:
     """The verdict on sentences of other skeletons, by what they are about and by their values."""
     kinds = _find_other_values(old, new)
-    same = _has_same_subject(old, new, shared) and not _has_other_head(old, new)
-    if kinds and same and new.changes:
+    same = _has_same_subject(old, new, shared) and not has_other_head(old, new)
+    if kinds and same and new.changes and not old.where - new.where:
         return Outdates(f"another {kinds[0]}")
     sourced = old.sourced or new.sourced
     both = old.sourced and new.sourced
@@ -437,7 +437,7 @@ def _find_value_words(frame: Frame) -> frozenset[str]:
     return frozenset(key for key in frame.about if _is_value(key))
 
 
-def _has_other_head(old: Frame, new: Frame) -> bool:
+def has_other_head(old: Frame, new: Frame) -> bool:
     """Whether the old subject is only part of a name: "firmware releases", "birthday party"."""
     for at, (word, key) in enumerate(zip(new.words, new.keys, strict=True)):
         if key not in old.subject:

@@ -1,12 +1,13 @@
 """Finds among memories those that others of them bring up to date or contradict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
+from memory_mcp.text.truths.asked import answers_anew
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
 
 
@@ -20,19 +21,27 @@ class Marks:
     )
 
 
-def mark_truths(records: Sequence[Record]) -> Marks:
-    """Compare every two of these memories: what was written later is newer."""
+def mark_truths(
+    records: Sequence[Record], question: str = "", near: Collection[RecordId] = ()
+) -> Marks:
+    """Compare every two of these memories: what was written later is newer.
+
+    `near` names those that may answer the question.
+    """
     marks = Marks()
     stating = sorted(filter(states_truth, records), key=lambda r: (r.created_at, r.id))
     for older, newer in combinations(stating, 2):
-        match compare_statements(_make_text(older, newer), _make_text(newer, older)):
+        old, new = _make_text(older, newer), _make_text(newer, older)
+        match compare_statements(old, new):
             case Outdates():
                 marks.outdated[older.id] = newer.id
             case Disputes():
                 for one, other in ((older.id, newer.id), (newer.id, older.id)):
                     marks.disputed[one] = (*marks.disputed.get(one, ()), other)
             case _:
-                pass
+                both = older.id in near and newer.id in near
+                if both and answers_anew(question, old, new):
+                    marks.outdated[older.id] = newer.id
     for older, newer in marks.outdated.items():
         while newer in marks.outdated:
             newer = marks.outdated[newer]  # noqa: PLW2901  # the last of the line holds
