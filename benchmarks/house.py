@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from corpus import Corpus
+from pydantic import SecretStr
 
 from memory_mcp import branches, sessions
 from memory_mcp.build import BuiltWorkspace, open_workspace
@@ -52,9 +53,11 @@ class QuickDisk(Disk):
             log.write(line + b"\n")
 
 
-def settings_in(folder: Path, embedder: EmbedderName = "none") -> Settings:
-    """A project and a user of their own under this folder."""
+def settings_in(folder: Path, embedder: EmbedderName = "none", database: str = "") -> Settings:
+    """A project and a user of their own under this folder, or with their memories in a database."""
     return Settings(
+        provider="postgres" if database else "auto",
+        postgres_url=SecretStr(database) if database else None,
         project_dir=folder / "project",
         home=folder / "home",
         user="bench",
@@ -73,20 +76,22 @@ def lend_model(folder: Path, model_home: Path) -> None:
 
 @asynccontextmanager
 async def filled(
-    folder: Path, size: int, *, chain: int = CHAIN, forks: int = 0
+    folder: Path, size: int, *, chain: int = CHAIN, forks: int = 0, database: str = ""
 ) -> AsyncGenerator[BuiltWorkspace]:
     """The real workspace over a project of that many memories; filled if this is the first time.
 
-    `chain` is the number of segments on the visible chain, `forks` that of further branches.
+    `chain` is the number of segments on the visible chain, `forks` that of further branches. The
+    memories are in files, or in the `database` of this URL.
     """
     done = folder / "filled"
     if not done.exists():
         _work_tree(folder / "project")
-        async with open_workspace(settings_in(folder), disk=QuickDisk()) as built:
+        begun = settings_in(folder, database=database)
+        async with open_workspace(begun, disk=QuickDisk()) as built:
             await _lay_timeline(built.workspace, chain, forks)
             await _fill(built, size)
         done.touch()
-    async with open_workspace(settings_in(folder)) as built:
+    async with open_workspace(settings_in(folder, database=database)) as built:
         await sessions.catch_up(built.workspace)  # a kept project may be of another version's index
         yield built
 

@@ -94,7 +94,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     The older revision is nightly in a mere story, and so is the database in most.
     """
     if _is_told_twice(metafunc):
-        marks = [] if metafunc.module.__name__ in _WITH_DATABASE else [pytest.mark.nightly]
+        taste = metafunc.definition.path.stem in _WITH_DATABASE
+        marks = [] if taste else [pytest.mark.nightly]
         metafunc.parametrize(
             "provider",
             [

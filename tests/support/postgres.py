@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import uuid4
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
@@ -24,7 +24,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory_mcp.config.places import name_folder
-from memory_mcp.storage.postgres.database import Postgres
+from memory_mcp.storage.postgres.database import Postgres, connect
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE
 
@@ -54,7 +54,7 @@ def execute(url: str, *statements: str) -> list[Any]:
     """
 
     async def run() -> list[Any]:
-        connection = cast("Any", await asyncpg.connect(url, timeout=5))  # pyright: ignore[reportUnknownMemberType]
+        connection = await connect(url)
         try:
             return [await connection.fetch(statement) for statement in statements][-1]
         finally:

@@ -106,17 +106,18 @@ class Postgres:
         """
         ended = asyncio.Event()
 
+        def end(_connection: Any) -> None:
+            ended.set()
+
         def receive(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
             hear(payload)
 
         with self._translating():
-            connection: Any = await asyncpg.connect(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-                self.url, timeout=DATABASE_CONNECT_SECONDS_MAX, server_settings=self._session
-            )
+            connection = await connect(self.url, self._session)
         try:
             with self._translating():
                 await self._prepare(connection)
-                connection.add_termination_listener(lambda _: ended.set())
+                connection.add_termination_listener(end)
                 await connection.add_listener(channel, receive)
                 hear("")
                 while not ended.is_set():
@@ -283,6 +284,12 @@ _SESSION: Final = {
 
 async def _keep_session(_connection: Connection) -> None:
     """Nothing here changes a session, so there is nothing to reset: a round trip less."""
+
+
+async def connect(url: str, session: Mapping[str, str] | None = None) -> Any:
+    """A connection by itself, outside of any pool."""
+    opening: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return await opening(url, timeout=DATABASE_CONNECT_SECONDS_MAX, server_settings=session)
 
 
 async def fetch(connection: Connection, statement: str, values: Mapping[str, Any]) -> Rows:

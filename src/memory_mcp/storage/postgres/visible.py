@@ -20,7 +20,8 @@ CHAIN: Final = """WITH RECURSIVE chain AS MATERIALIZED (
     void AS MATERIALIZED (
         SELECT e.row FROM entry e
         WHERE e.bank = :bank AND e.kind = 'exclusion' AND e.derived
-            AND e.segment IN (SELECT segment FROM chain) AND is_abandoned(:bank, e.row, :chain))"""
+            AND (e.segment IS NULL OR e.segment IN (SELECT segment FROM chain))
+            AND is_abandoned(:bank, e.row, :chain))"""
 
 _ON_CHAIN: Final = "({0} IS NULL OR {0} IN (SELECT segment FROM chain))"
 
