@@ -248,7 +248,7 @@ class SelfHealingIndex:
     async def to_erase(
         self, among: Collection[RecordId] | None = None
     ) -> dict[RecordId, set[RecordId]]:
-        logged = await self._logged()
+        logged = await self.logged()
         return await self.run(lambda: self._index.to_erase(among, logged))
 
     async def ordered(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
@@ -287,7 +287,7 @@ class SelfHealingIndex:
         return await self.run(lambda: self._index.derived(record_ids))
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
-        gone = {*also, *await self._logged()}
+        gone = {*also, *await self.logged()}
         return await self.run(lambda: self._index.erased(gone))
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
@@ -345,7 +345,8 @@ class SelfHealingIndex:
             ) from error
         return await call()
 
-    async def _logged(self) -> frozenset[RecordId]:
+    async def logged(self) -> frozenset[RecordId]:
+        """The ids that were erased here, whatever records say now."""
         return await self._log.ids() if self._log else frozenset()
 
     async def _follow(self) -> CatchUpCounts:
@@ -380,7 +381,7 @@ class SelfHealingIndex:
         return len(late)
 
     async def _ordered(self, among: Collection[RecordId] | None) -> set[RecordId]:
-        logged = await self._logged()
+        logged = await self.logged()
         orders = await self._index.to_erase(among, logged)
         if not orders or not self._obeys:
             return set()
