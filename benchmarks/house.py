@@ -4,6 +4,7 @@ The files are the real ones (`LocalRecords` writes them), only the fsync is left
 filled by `SqliteIndex.add` in batches. What is measured afterwards is done by the real workspace.
 """
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -158,8 +159,7 @@ async def _fill(built: BuiltWorkspace, size: int) -> None:
         batches[draft.reach == "user"].append(record)
         if number % _BATCH == _BATCH - 1 or number == size - 1:
             for records, index, batch in zip(built.records, built.indexes, batches, strict=True):
-                for each in batch:
-                    await records.put(each)
+                await asyncio.gather(*(records.put(each) for each in batch))
                 await index.add(batch)
                 batch.clear()
 

@@ -20,8 +20,8 @@ _PAUSE_SECONDS_MAX: Final = 30.0
 _GLANCE: Final = """
     SELECT b.records + (SELECT count(*) FROM uncounted u WHERE u.bank = :bank),
         b.marks # coalesce((
-            SELECT bit_xor(r.mark) FROM uncounted u JOIN entry r USING (row)
-            WHERE u.bank = :bank), 0),
+            SELECT bit_xor(mark) FROM entry
+            WHERE row = ANY(ARRAY(SELECT row FROM uncounted WHERE bank = :bank))), 0),
         coalesce((SELECT version FROM head WHERE head.bank = :bank), 0)
     FROM bank b WHERE b.number = :bank"""
 

@@ -76,13 +76,14 @@ CANDIDATE: Final = (
 """The columns that `parse_candidate` reads."""
 
 _CORPUS: Final = """
-    SELECT NULL AS term, b.records + (SELECT count(*) FROM uncounted u WHERE u.bank = :bank),
-        (SELECT count(*) FROM uncounted u WHERE u.bank = :bank)
+    WITH fresh AS MATERIALIZED (
+        SELECT CASE WHEN recalled THEN words END AS words FROM entry
+        WHERE row = ANY(ARRAY(SELECT row FROM uncounted WHERE bank = :bank)))
+    SELECT NULL AS term, b.records + (SELECT count(*) FROM fresh), (SELECT count(*) FROM fresh)
     FROM bank b WHERE b.number = :bank
     UNION ALL
     SELECT asked.term, coalesce(t.records, 0) + (
-            SELECT count(*) FROM uncounted u JOIN entry r USING (row)
-            WHERE u.bank = :bank AND r.recalled AND r.words @@ asked.query::tsquery), 0
+            SELECT count(*) FROM fresh WHERE words @@ asked.query::tsquery), 0
     FROM unnest(:terms::text[], :queries::text[]) asked (term, query)
     LEFT JOIN term t ON t.bank = :bank AND t.term = asked.term"""
 
@@ -191,8 +192,9 @@ class PostgresIndex:
     async def summarise_ids(self, bound: str) -> IdSummary:
         rows = await self.bank.rows(
             "SELECT coalesce((SELECT max(id) FROM entry WHERE bank = :bank AND id < :bound), ''), "
-            "b.marks # coalesce((SELECT bit_xor(r.mark) FROM uncounted JOIN entry r USING (row) "
-            "WHERE uncounted.bank = :bank), 0) FROM bank b WHERE b.number = :bank",
+            "b.marks # coalesce((SELECT bit_xor(mark) FROM entry WHERE row = ANY(ARRAY("
+            "SELECT row FROM uncounted WHERE bank = :bank))), 0) "
+            "FROM bank b WHERE b.number = :bank",
             {"bound": bound},
         )
         return IdSummary(*rows[0])
