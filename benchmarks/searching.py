@@ -1,7 +1,14 @@
-"""Searching a project with a deep timeline: as a use case, with filters, and through MCP."""
+"""Searching a project with a deep timeline: as a use case, with filters, and through MCP.
 
+Beside it a loop over a plain FTS5 table of the same texts, which knows no timeline, no related
+words and no truth.
+"""
+
+import re
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -43,22 +50,45 @@ async def measure_searches(folder: Path, sizes: list[int]) -> Table:
     table = Table(
         f"Lexical search, {QUESTIONS} questions, {CHAIN} segments on the chain, "
         "10 % abandoned, 5 % superseded (ms)",
-        ("memories", "asked", "p50", "p95", "max"),
+        ("memories", "asked", "p50", "p95", "max", "processor p50", "ratio"),
+        note="processor: of all threads; ratio: to that of plain FTS5, asked in turn",
     )
     for size in sizes:
-        async with filled(folder / str(size), size) as built:
+        own = folder / str(size)
+        async with filled(own, size) as built:
+            plain, used = await _ask_plain(built, own / "plain.sqlite3")
+            table.add(size, "plain FTS5", p50(plain), p95(plain), max(plain), p50(used), 1.0)
             for name, filters in FILTERS.items():
-                questions, taken = await ask(built, filters)
-                table.add(size, name, p50(taken), p95(taken), max(taken))
+                questions, taken, ours = await ask(built, filters)
+                row = (p50(taken), p95(taken), max(taken), p50(ours), p50(ours) / p50(used))
+                table.add(size, name, *row)
                 if name != "no filter":
                     continue
                 for sort in ("mixed", "sentence", "common"):
                     pairs = zip(questions, taken, strict=True)
                     some = [took for question, took in pairs if question.sort == sort]
-                    table.add(size, f"· {sort} only", p50(some), p95(some), max(some))
-        taken = _over_mcp(folder / str(size))
-        table.add(size, "by MCP", p50(taken), p95(taken), max(taken))
+                    table.add(size, f"· {sort} only", p50(some), p95(some), max(some), "", "")
+        taken = _over_mcp(own)
+        table.add(size, "by MCP", p50(taken), p95(taken), max(taken), "", "")
     return table
+
+
+async def _ask_plain(built: BuiltWorkspace, path: Path) -> tuple[list[float], list[float]]:
+    """How long a plain table with the same texts takes for the same questions, and of processor."""
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("DROP TABLE IF EXISTS memory")
+        base.execute("CREATE VIRTUAL TABLE memory USING fts5 (text, tokenize = 'porter unicode61')")
+        for records in built.records:
+            texts = [(r.title + " " + r.content,) async for r in records.scan(await records.ids())]
+            base.executemany("INSERT INTO memory VALUES (?)", texts)
+        base.commit()
+
+        async def search_plain(text: str) -> list[str]:
+            wanted = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
+            query = "SELECT text FROM memory WHERE memory MATCH ? ORDER BY rank LIMIT ?"
+            return [row[0] for row in base.execute(query, (wanted, RESULTS_DEFAULT))]
+
+        return (await _ask_each(search_plain))[1:]
 
 
 async def measure_reading(folder: Path, sizes: list[int]) -> Table:
@@ -74,19 +104,27 @@ async def measure_reading(folder: Path, sizes: list[int]) -> Table:
     return table
 
 
-async def ask(built: BuiltWorkspace, filters: Filters) -> tuple[list[Question], list[float]]:
-    """The questions that were asked, and how long each took (ms)."""
+async def ask(
+    built: BuiltWorkspace, filters: Filters
+) -> tuple[list[Question], list[float], list[float]]:
+    """The questions that were asked, how long each took, and of processor time (ms)."""
+    return await _ask_each(
+        lambda text: search.search_memories(built.workspace, text, filters, RESULTS_DEFAULT)
+    )
+
+
+async def _ask_each(
+    read: Callable[[str], Awaitable[object]],
+) -> tuple[list[Question], list[float], list[float]]:
     corpus = Corpus(seed=99)
     asked = [corpus.question() for _ in range(QUESTIONS + WARM_UP)]
-    taken = [
-        await _timed(
-            lambda text=question.text: search.search_memories(
-                built.workspace, text, filters, RESULTS_DEFAULT
-            )
-        )
-        for question in asked
-    ]
-    return asked[WARM_UP:], taken[WARM_UP:]
+    taken: list[float] = []
+    used: list[float] = []
+    for question in asked:
+        begin = time.process_time()
+        taken.append(await _timed(lambda text=question.text: read(text)))
+        used.append((time.process_time() - begin) * 1e3)
+    return asked[WARM_UP:], taken[WARM_UP:], used[WARM_UP:]
 
 
 async def _timed(read: Callable[[], Awaitable[object]]) -> float:

@@ -47,7 +47,7 @@ async def measure_meaning(folder: Path, sizes: list[int], model_home: Path) -> l
         own = folder / str(size)
         async with _encoded(own, size, model_home) as built:
             for name, filters in FILTERS.items():
-                _, taken = await ask(built, filters)
+                _, taken, _ = await ask(built, filters)
                 first = await _first(own) if filters == Filters() else "-"
                 search.add(size, name, first, p50(taken), p95(taken), max(taken))
         taken = _over_mcp(own)

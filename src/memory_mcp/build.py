@@ -25,6 +25,7 @@ from memory_mcp.config.places import (
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.workspace import (
@@ -60,7 +61,6 @@ from memory_mcp.ports import (
     SearchIndex,
     VectorIndex,
 )
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalImportJournal
@@ -259,10 +259,10 @@ def _build_postgres_stores(
         heads=PostgresHeads(banks[0]),
         journal=PostgresImportJournal(banks[0]),
         records=(
-            PostgresRecords(banks[0], extract_fields),
-            PostgresRecords(banks[1], extract_fields),
+            PostgresRecords(banks[0], make_fields),
+            PostgresRecords(banks[1], make_fields),
         ),
-        indexes=(PostgresIndex(banks[0], extract_fields), PostgresIndex(banks[1], extract_fields)),
+        indexes=(PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields)),
         vectors=(PostgresVectors(banks[0]), PostgresVectors(banks[1])),
         logs=(PostgresErasedLog(banks[0]), PostgresErasedLog(banks[1])),
         describe=lambda: describe_state(banks),
@@ -398,7 +398,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
 
 def _build_index(path: Path, disk: Disk) -> SqliteIndex:
     setting = disk.setting_of(path)
-    return SqliteIndex(path, extract_fields, lambda: disk.prepare(path.parent), setting=setting)
+    return SqliteIndex(path, make_fields, lambda: disk.prepare(path.parent), setting=setting)
 
 
 def _build_strangers(

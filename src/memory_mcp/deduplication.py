@@ -35,7 +35,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
-from memory_mcp.engine.records import load_records
+from memory_mcp.engine.records import gather_all, load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
@@ -119,15 +119,21 @@ async def find_exact_matches(
 
     A bank that cannot be read adds nothing: it must not keep a memory from being stored.
     """
-    found: list[Record] = []
-    for each in workspace.banks:
-        try:
-            ids = await each.index.find(view, Filters(statement=new.statement), _EXACT_MATCHES_MAX)
-        except StoreError:
-            continue
-        records = await load_records(each, ids)
-        found += [r for r in records if each is bank or r.kind == "tombstone"]
-    return found
+    found = await gather_all(_find_exact(each, new, view) for each in workspace.banks)
+    return [
+        record
+        for each, records in zip(workspace.banks, found, strict=True)
+        for record in records
+        if each is bank or record.kind == "tombstone"
+    ]
+
+
+async def _find_exact(bank: MemoryBank, new: Record, view: View) -> list[Record]:
+    try:
+        ids = await bank.index.find(view, Filters(statement=new.statement), _EXACT_MATCHES_MAX)
+    except StoreError:
+        return []
+    return await load_records(bank, ids)
 
 
 async def decide_duplicate(

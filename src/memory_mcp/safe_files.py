@@ -24,6 +24,7 @@ _OPEN_FLAGS: Final[int] = (
     | getattr(os, "O_NONBLOCK", 0)  # a pipe would keep us waiting for whoever writes to it
 )
 _READ_AT_ONCE: Final = 1_048_576
+_UNPLAIN: Final = frozenset({"", os.curdir, os.pardir})
 _NAMES_MAX: Final = 500_000
 """More names than a busy project leaves in one folder in ten years."""
 
@@ -45,11 +46,8 @@ def refuse_links(root: str, path: str) -> None:
         UnsafeFileError: something on the way is a link.
         OSError: the file system does not let us look.
     """
-    inner = os.path.relpath(path, root) if root else os.pardir
-    if inner == os.curdir or inner.split(os.sep, 1)[0] == os.pardir:
-        return
     at = root
-    for name in inner.split(os.sep):
+    for name in _list_names_below(root, path):
         at = os.path.join(at, name)
         try:
             found = os.lstat(at)
@@ -57,6 +55,18 @@ def refuse_links(root: str, path: str) -> None:
             return
         if _is_link(found):
             raise UnsafeFileError(at, "it is a link, which is not followed")
+
+
+def _list_names_below(root: str, path: str) -> list[str]:
+    """The names on the way from `root` to a path below it; none for a path that is not below it."""
+    if root and path.startswith(f"{root}{os.sep}"):
+        names = path[len(root) + 1 :].split(os.sep)
+        plain = os.altsep is None or os.altsep not in path
+        if plain and _UNPLAIN.isdisjoint(names):  # nearly always, at a fifth of the time
+            return names
+    inner = os.path.relpath(path, root) if root else os.pardir
+    names = inner.split(os.sep)
+    return [] if inner == os.curdir or names[0] == os.pardir else names
 
 
 def read_file(path: str, bytes_max: int, root: str = "") -> bytes:

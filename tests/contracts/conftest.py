@@ -12,16 +12,16 @@ from postgres import new_bank
 from remotes import remote_of
 from stores_in_memory import MemoryIndex
 
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import Outbox, SearchIndex
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.supermemory.client import Supermemory
 
 INDEXES: dict[str, Callable[[Path, pytest.FixtureRequest], SearchIndex]] = {
-    "sqlite": lambda path, _: SqliteIndex(path, extract_fields, lambda: None),
+    "sqlite": lambda path, _: SqliteIndex(path, make_fields, lambda: None),
     "postgres": lambda _, request: PostgresIndex(
-        new_bank(request.getfixturevalue("postgres_url")), extract_fields
+        new_bank(request.getfixturevalue("postgres_url")), make_fields
     ),
     "memory": lambda _, __: MemoryIndex(),
 }

@@ -14,13 +14,13 @@ from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Move
 from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
     StoreDamagedError,
     StoreUnavailableError,
 )
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.postgres import schema
 from memory_mcp.storage.postgres.database import Postgres, fetch
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
@@ -70,7 +70,7 @@ async def test_each_older_schema_is_brought_forward(
         await before.aclose()
     record = Scribe().record()
     database = Postgres(empty_url)
-    store = PostgresRecords(new_bank(empty_url, database), extract_fields)
+    store = PostgresRecords(new_bank(empty_url, database), make_fields)
     await store.put(record)
 
     assert await store.get(record.id) == record
@@ -112,7 +112,7 @@ async def test_a_record_whose_answer_was_lost_is_stored_once(
     database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commit may have arrived although its answer did not."""
-    store = PostgresRecords(new_bank(database.url, database), extract_fields)
+    store = PostgresRecords(new_bank(database.url, database), make_fields)
     record = scribe.record()
     await store.ids()
     lost: list[str] = []
@@ -137,7 +137,7 @@ async def test_a_transaction_that_is_lost_leaves_nothing_of_itself(
 ) -> None:
     """Half of an erasure, or of a move, must not be seen by anybody."""
     bank = new_bank(database.url, database)
-    store = PostgresRecords(bank, extract_fields)
+    store = PostgresRecords(bank, make_fields)
     record = scribe.record()
     await store.put(record)
     number = await bank.number()
@@ -232,7 +232,7 @@ def test_an_address_is_shown_without_secrets(url: str, name: str) -> None:
 async def test_two_banks_share_nothing(database: Postgres, scribe: Scribe) -> None:
     """A project's memories and a user's are in the same tables."""
     banks = [Bank(database, scribe.record().id, project) for project in ("shop", "")]
-    stores = [PostgresRecords(bank, extract_fields) for bank in banks]
+    stores = [PostgresRecords(bank, make_fields) for bank in banks]
     record = scribe.record()
     await stores[0].put(record)
 

@@ -14,9 +14,9 @@ from stores_in_memory import MemoryRecords
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.record import Move, Record
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import RecordStore
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
 from memory_mcp.storage.postgres.records import PostgresRecords
 
@@ -30,7 +30,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerato
             yield LocalRecords(RecordFolder(tmp_path / "memory"), Disk())
         case "postgres":
             bank = new_bank(request.getfixturevalue("postgres_url"))
-            yield PostgresRecords(bank, extract_fields)
+            yield PostgresRecords(bank, make_fields)
             await bank.database.aclose()
         case _:
             yield MemoryRecords()

@@ -1,6 +1,7 @@
 """What `ports.SearchIndex` promises about files and processes, for the index in SQLite."""
 
 import asyncio
+import json
 import re
 import sqlite3
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -19,9 +20,9 @@ from stores_in_memory import MemoryRecords
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.limits import QUERY_CHARS_MAX
 from memory_mcp.domain.search import Candidate, Filters, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import IndexDamagedError
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.storage.sqlite.database import Rows
 from memory_mcp.storage.sqlite.index import SqliteIndex
@@ -38,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def index(path: Path) -> AsyncGenerator[SqliteIndex]:
-    found = SqliteIndex(path, extract_fields, lambda: None)
+    found = SqliteIndex(path, make_fields, lambda: None)
     await found.mark_complete()
     yield found
     await found.aclose()
@@ -68,7 +69,7 @@ async def test_two_processes_see_each_others_adds_and_removes_at_once(
     index: SqliteIndex, path: Path, scribe: Scribe
 ) -> None:
     """Any number of processes serve one project."""
-    other = SqliteIndex(path, extract_fields, lambda: None)
+    other = SqliteIndex(path, make_fields, lambda: None)
     mine, theirs = scribe.record("apple", segment=HERE), scribe.record("apple", segment=HERE)
     await index.add([mine])
     await other.add([theirs])
@@ -87,7 +88,7 @@ async def test_a_file_that_another_process_is_just_making_is_waited_for(
         other.execute("CREATE TABLE unfinished (x)")  # not shared yet: no WAL
         other.execute("DROP TABLE unfinished")
         other.execute("BEGIN IMMEDIATE")
-        index = SqliteIndex(path, extract_fields, lambda: None)
+        index = SqliteIndex(path, make_fields, lambda: None)
         asking = asyncio.create_task(index.add([scribe.record("apple", segment=HERE)]))
         done, _ = await asyncio.wait([asking], timeout=0.3)
         assert not done, "it waits, and does not give up"
@@ -100,7 +101,7 @@ async def test_a_file_that_another_process_is_just_making_is_waited_for(
 
 async def test_many_writers_at_once_lose_nothing(path: Path, scribe: Scribe) -> None:
     """Batches and single adds cross in one process and between several."""
-    indexes = [SqliteIndex(path, extract_fields, lambda: None) for _ in range(3)]
+    indexes = [SqliteIndex(path, make_fields, lambda: None) for _ in range(3)]
     batches = [[scribe.record("apple", segment=HERE) for _ in range(1 + n % 4)] for n in range(30)]
 
     await asyncio.gather(
@@ -119,7 +120,7 @@ async def test_erased_text_is_in_none_of_the_index_files(
     index: SqliteIndex, path: Path, scribe: Scribe, seed: int
 ) -> None:
     """A forget is a promise about bytes: pages, full-text segments and the log included."""
-    other = SqliteIndex(path, extract_fields, lambda: None)
+    other = SqliteIndex(path, make_fields, lambda: None)
     said = {"title": "zzsecret title", "tags": ("zzsecret", "tag"), "category": "zzsecret"}
     secrets = [scribe.record(f"apple zzsecret{n} " * 40, **said) for n in range(30)]
     kept = [scribe.record(f"apple {n}", segment=HERE) for n in range(300)]
@@ -144,7 +145,7 @@ async def test_a_batch_that_is_given_up_leaves_the_index_usable(
 
     The transaction must not stay open: it would lock out every other process, and the next batch.
     """
-    other = SqliteIndex(path, extract_fields, lambda: None)
+    other = SqliteIndex(path, make_fields, lambda: None)
     await other.ids()
     records = [scribe.record("apple", segment=HERE) for _ in range(400)]
     for waits in range(16):
@@ -169,7 +170,7 @@ async def test_a_batch_with_a_row_that_cannot_be_stored_changes_nothing(
     with pytest.raises(UnicodeEncodeError):
         await index.add([scribe.record(), bad])
 
-    other = SqliteIndex(path, extract_fields, lambda: None)
+    other = SqliteIndex(path, make_fields, lambda: None)
     good = [scribe.record(), scribe.record()]
     await other.add(good)
     await index.add(good)
@@ -246,7 +247,7 @@ async def test_a_damaged_index_heals_itself_from_the_records(
 ) -> None:
     """Deleting or damaging the index loses nothing, with the server running or not."""
     records = MemoryRecords()
-    inner = SqliteIndex(path, extract_fields, lambda: None)
+    inner = SqliteIndex(path, make_fields, lambda: None)
     index = SelfHealingIndex(inner, records)
     for number in range(50):
         await records.put(scribe.record(f"apple {number}", segment=HERE))
@@ -260,7 +261,7 @@ async def test_a_damaged_index_heals_itself_from_the_records(
     await index.add([late])
     found = await all_found(index, scribe)
     await index.aclose()
-    again = SelfHealingIndex(SqliteIndex(path, extract_fields, lambda: None), records)
+    again = SelfHealingIndex(SqliteIndex(path, make_fields, lambda: None), records)
     afresh = await all_found(again, scribe)
     await again.aclose()
 
@@ -304,3 +305,21 @@ async def test_a_statement_that_sqlite_refuses_does_not_cost_the_index(
 
     assert await healed.nearest("zz\udcff", seen(scribe)) != []
     assert await all_found(healed, scribe) == 1
+
+
+async def test_a_list_holds_what_a_statement_names(index: SqliteIndex) -> None:
+    """One chain too many would show what was abandoned, also where another call was rolled back."""
+    listed = "SELECT value FROM chain ORDER BY value"
+
+    async def look(*members: str) -> list[str]:
+        rows = await index.file.rows(listed, {"chain": json.dumps(members)})
+        return [row[0] for row in rows]
+
+    assert await look("a", "b") == ["a", "b"]
+    assert await look("c") == ["c"]
+    await index.file.rows("BEGIN")
+    assert await look("d") == ["d"]
+    await index.file.rows("ROLLBACK")
+
+    assert await look("d") == ["d"]
+    assert await look() == []

@@ -10,8 +10,8 @@ from index_doors import ANY, ELSEWHERE, HERE, candidates, matched, seen
 
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import Origin, Record
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.terms import extract_terms
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +47,7 @@ async def test_match_needs_one_term_and_brings_what_ranking_needs(
 
     assert found[0].id == both.id
     assert (found[0].importance, found[0].pinned) == (5, True)
-    assert found[0].fields == extract_fields(both)
+    assert found[0].fields == make_fields(both)
     assert {c.id for c in found} == {both.id, one.id, tagged.id, *(r.id for r in others)}
     corpus = await index.corpus(extract_terms("kiwi apples pear"), seen(scribe))
     assert list(corpus.counts.values()) == [0, 6, 2]
@@ -104,7 +104,7 @@ async def test_neighbours_are_what_was_written_in_the_same_go(
     near = await index.around([mine.id], seen(scribe), ANY)
 
     assert {n.steps: n.id for n in near} == {-2: first.id, -1: second.id, 1: after.id}
-    assert all(n.of == mine.id and n.fields == extract_fields(first) for n in near)
+    assert all(n.of == mine.id and n.fields == make_fields(first) for n in near)
 
 
 async def test_what_says_it_is_of_another_day_is_no_neighbour(

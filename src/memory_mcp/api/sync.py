@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CHOICES_SHOWN = 5
 _NO_FILTERS = Filters()
 _NO_OPTIONS = SelectionOptions()
 
@@ -362,7 +363,8 @@ class SyncMemory:
     ) -> UpdatesApplied | Skipped:
         """Carry out a document of updates as a model wrote it: all of its writes, or nothing.
 
-        `memory_operation_instructions` is what a prompt says of it.
+        `node_id` and `phase` go to the events that name none of their own; without a `branch_id`
+        the node is `node_id`. `memory_operation_instructions` is what a prompt says of it.
         """
         return self._run(
             partial(self._memory.apply_llm_memory_updates, branch_id, updates, node_id, phase)

@@ -21,7 +21,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 DIGEST_DIGITS: Final = 16
@@ -72,6 +72,9 @@ _CODE: Final = (
 """Text in backticks, options, words with an underscore or a capital inside, units."""
 _UNSEEN_SHARE_MAX: Final = 20
 """So many times its limit of a text is normalised before it is cut."""
+
+_FOLDED_KEPT: Final = 64
+"""A new memory is compared with several, and its digest is asked for by everyone who stores it."""
 
 _FULL_STOPS: Final = (".", "!", "\uff01", "\u3002", "\u06d4", "\u0964")
 
@@ -127,6 +130,7 @@ def make_message_line(text: str, chars_max: int) -> str:
     return cut(" ".join(shown.split()), chars_max)
 
 
+@lru_cache(maxsize=_FOLDED_KEPT)
 def fold(text: str) -> str:
     """The text without case, the width of gaps and a full stop or "!" at the end.
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.profile import PROFILE_CATEGORY
@@ -138,7 +138,8 @@ class SearchFields(NamedTuple):
     `body` is title and text, `names` the speakers, `dates` the days named or meant ("last week"),
     `extra` tags, category and the parts of identifiers. `day` (ISO, or empty) is the day that the
     text says it is of. `meaning` is what the body means by the table of related words, packed by
-    `ranking.words`: made once when a record is indexed, instead of at every search.
+    `ranking.words`, `outline` what it states, packed by `text.truths`: made once when a record is
+    indexed, instead of at every search.
     """
 
     body: str
@@ -147,6 +148,7 @@ class SearchFields(NamedTuple):
     extra: str = ""
     day: str = ""
     meaning: bytes = b""
+    outline: bytes = b""
 
 
 class Candidate(NamedTuple):
@@ -197,13 +199,26 @@ class SemanticScores:
     spans: Sequence[tuple[int, int]] = ()
 
 
+PARTS: Final = (
+    "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
+    "level", "importance", "recency", "pinned",
+)  # fmt: skip
+"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
+
+
 @frozen
 class RankedCandidate:
-    """A candidate with its score (0-1), and what that is made of (for `why`)."""
+    """A candidate with its score (0-1), and the pieces of its logit, in the order of `PARTS`."""
 
     id: RecordId
     score: float
-    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    pieces: Sequence[float] = ()
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the score is made of (for `why`)."""
+        named = zip(PARTS, self.pieces, strict=False)
+        return {name: rounded for name, piece in named if (rounded := round(piece, 4))}
 
 
 @frozen

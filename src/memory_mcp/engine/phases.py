@@ -4,13 +4,21 @@ A transition is an event on the timeline, so a backtrack past it takes it back. 
 seals a phase needs no transition record. MEMORY_PHASE counts for its own session alone.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters
-from memory_mcp.domain.timeline import CurrentPhase, PhaseChange, PhaseHistory, PhaseStep, Timeline
+from memory_mcp.domain.timeline import (
+    Checkpoint,
+    CurrentPhase,
+    PhaseChange,
+    PhaseHistory,
+    PhaseStep,
+    Timeline,
+)
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, make_view, make_writing
 from memory_mcp.engine.records import describe_line, load_records
@@ -28,10 +36,17 @@ async def find_phase(workspace: Workspace, timeline: Timeline) -> CurrentPhase:
     """The phase of this session, and what says so."""
     if workspace.policy.phase is not None:
         return CurrentPhase(workspace.policy.phase, "setting")
-    steps = await _load_steps(workspace, timeline)
+    # of the checkpoints only the last counts: a long line has thousands
+    checkpoints = reversed(timeline.valid(workspace.caller.branch))
+    sealed = next((c for c in checkpoints if c.phase is not None), None)
+    steps = [
+        *_list_sealed([sealed] if sealed else []),
+        *await _load_transitions(workspace, timeline),
+    ]
     if not steps:
         return CurrentPhase()
-    return CurrentPhase(steps[-1].number, "checkpoint" if steps[-1].sealed else "transition")
+    last = max(steps, key=lambda step: step.at)
+    return CurrentPhase(last.number, "checkpoint" if last.sealed else "transition")
 
 
 async def find_phase_to_file(workspace: Workspace, timeline: Timeline, reach: Reach) -> int | None:
@@ -112,18 +127,22 @@ def _make_key(workspace: Workspace) -> str:
 
 
 async def _load_steps(workspace: Workspace, timeline: Timeline) -> list[PhaseStep]:
+    sealed = _list_sealed(timeline.valid(workspace.caller.branch))
+    steps = [*await _load_transitions(workspace, timeline), *sealed]
+    return sorted(steps, key=lambda step: step.at)
+
+
+def _list_sealed(checkpoints: Sequence[Checkpoint]) -> list[PhaseStep]:
+    return [PhaseStep(c.at, c.phase, c.id) for c in checkpoints if c.phase is not None]
+
+
+async def _load_transitions(workspace: Workspace, timeline: Timeline) -> list[PhaseStep]:
     bank = workspace.project
     key = _make_key(workspace)  # few records have one, and they are found at once
     filters = Filters(kinds=frozenset({"event"}), category=_CATEGORY, key=key)
     ids = await bank.index.find(make_view(workspace, timeline), filters, _LOOKED_AT)
-    moved = [
+    return [
         PhaseStep(record.created_at, record.phase)
         for record in await load_records(bank, ids)
         if record.phase is not None
     ]
-    sealed = [
-        PhaseStep(c.at, c.phase, c.id)
-        for c in timeline.valid(workspace.caller.branch)
-        if c.phase is not None
-    ]
-    return sorted([*moved, *sealed], key=lambda step: step.at)

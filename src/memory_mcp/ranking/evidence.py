@@ -36,9 +36,9 @@ from memory_mcp.ranking.analysis import (
 )
 from memory_mcp.ranking.query import Query, QueryTerm
 from memory_mcp.ranking.words import (
+    COSINES,
     RARITY_STEPS,
     WordTable,
-    compare_signs,
     measure_length,
     unpack_meaning,
 )
@@ -231,6 +231,7 @@ def gather_evidence(
     asked_names = {term.text for term in weighted.terms if term.text in speakers}
     phases = {term.text for term in weighted.terms if term.kind == "phase"}
     has_phase = any(corpus.counts.get(term) for term in phases)
+    runs = _list_runs(query, weighted)
     evidence: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
         own = frequencies.get(record_id, ())
@@ -243,7 +244,7 @@ def gather_evidence(
             whole=whole,
             own=_weigh_row(weighted, own),
             known=known,
-            run=_measure_run(query, weighted, each) if own else 0.0,
+            run=_measure_run(runs, each) if own else 0.0,
             names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
             asks=float(QUESTION_TERM in each.extra),
             asked=_measure_asked(weighted, each) if ASKED_MARK in each.extra else 0.0,
@@ -353,18 +354,40 @@ def _measure_asked(weighted: WeightedQuery, fields: SearchFields) -> float:
     return _weigh_row(weighted, row)
 
 
-def _measure_run(query: Query, weighted: WeightedQuery, fields: SearchFields) -> float:
-    """The share of the query in the longest row of its words that the memory repeats."""
-    row, body = query.row[:_RUN_TERMS_MAX], f" {fields.body} "
-    if len(row) < _RUN_MIN:
-        return 0.0
+class _Runs(NamedTuple):
+    """The rows of words in a query with their share of it, longest first.
+
+    Each of them has one of the `shortest` in it.
+    """
+
+    every: Sequence[tuple[str, float]]
+    shortest: Sequence[str]
+
+
+def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
+    row = query.row[:_RUN_TERMS_MAX]
     weights = dict(zip((term.text for term in weighted.terms), weighted.weights, strict=True))
-    for length in range(len(row), _RUN_MIN - 1, -1):
-        for start in range(len(row) - length + 1):
-            words = row[start : start + length]
-            if f" {' '.join(words)} " in body:
-                return min(1.0, sum(weights.get(word, 0.0) for word in words) / weighted.whole)
-    return 0.0
+    rows = [
+        row[start : start + length]
+        for length in range(len(row), _RUN_MIN - 1, -1)
+        for start in range(len(row) - length + 1)
+    ]
+    every = [
+        (f" {' '.join(each)} ", min(1.0, sum(weights.get(w, 0.0) for w in each) / weighted.whole))
+        for each in rows
+    ]
+    return _Runs(
+        every,
+        [text for (text, _), each in zip(every, rows, strict=True) if len(each) == _RUN_MIN],
+    )
+
+
+def _measure_run(runs: _Runs, fields: SearchFields) -> float:
+    """The share of the query in the longest row of its words that the memory repeats."""
+    body = f" {fields.body} "
+    if not any(words in body for words in runs.shortest):
+        return 0.0
+    return next(share for words, share in runs.every if words in body)
 
 
 _Meaning = tuple[float, float, float]
@@ -407,10 +430,12 @@ def _measure_by_words(
     """What the table of related words says of every record."""
     parts = _divide_into_terms(weighted)
     signs = [table.find_signs(term.text) for term in weighted.terms]
-    known = sum(s for s, own in zip(parts.shares, signs, strict=True) if own is not None)
+    found = [place for place, own in enumerate(signs) if own is not None]
     asked = [(own, s) for s, own in zip(parts.shares, signs, strict=True) if own is not None]
+    shares = [share for _, share in asked]
+    known = sum(shares)
     length = measure_length(asked)
-    nothing = (0.0,) * len(signs)
+    nothing = (0.0,) * len(asked)
     compared: dict[int, tuple[Sequence[float], float]] = {}
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
@@ -418,11 +443,15 @@ def _measure_by_words(
         own_length, places = unpack_meaning(each.meaning)
         for place in places:
             if place not in compared:
-                near = _compare_word(table.signs[place], signs)
+                row = table.signs[place]
+                near = [COSINES[(own ^ row).bit_count()] for own, _ in asked]
                 rarity = table.rarities[place] / RARITY_STEPS
-                compared[place] = near, rarity * sum(map(mul, parts.shares, near))
-        rows_of_words = [compared[place][0] for place in places]
-        best = list(map(max, nothing, *rows_of_words)) if places else nothing
+                compared[place] = near, rarity * sum(map(mul, shares, near))
+        best = [0.0] * len(signs)
+        if places and asked:
+            nearest = map(max, nothing, *[compared[place][0] for place in places])
+            for place, cosine in zip(found, nearest, strict=True):
+                best[place] = cosine
         rows[record_id] = _apply_letters(best, parts, frequencies.get(record_id, ()), whole=True)
         if length and own_length:
             dot = sum([compared[place][1] for place in places])
@@ -455,8 +484,3 @@ def _apply_letters(
         else:
             row[place] = max(0.0, row[place])
     return row
-
-
-def _compare_word(signs: int, asked: Sequence[int | None]) -> Sequence[float]:
-    """How near a word is to each term of the query that the table knows."""
-    return [0.0 if own is None else compare_signs(own, signs) for own in asked]

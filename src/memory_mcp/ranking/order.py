@@ -69,11 +69,6 @@ _RECENCY_DAYS: Final = 30
 """The half-life of what recency counts."""
 _LOGIT_MAX: Final = 60.0
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_DEFAULT
-_PARTS: Final = (
-    "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
-    "level", "importance", "recency", "pinned",
-)  # fmt: skip
-"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
 _SHOWN_MIN: Final = 0.12
 """What scores less is not shown: hardly anything speaks for it."""
 _BEHIND_MAX: Final = 0.4
@@ -124,7 +119,7 @@ def rank_candidates(
     scored.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
     least = max(_SHOWN_MIN, _BEHIND_MAX * _logistic(scored[0][0])) if scored else _SHOWN_MIN
     return [
-        RankedCandidate(one.id, score, _name_parts(logit))
+        RankedCandidate(one.id, score, logit)
         for total, one, logit in scored[: limits.CANDIDATES_MAX]
         if (score := _logistic(total)) >= least
     ]
@@ -170,11 +165,6 @@ def _compute_recency(created_at: str, now: datetime) -> float:
     except ValueError:
         return 0.0
     return 2 ** (-max(0.0, age.total_seconds() / 86_400) / _RECENCY_DAYS)
-
-
-def _name_parts(pieces: Sequence[float]) -> dict[str, float]:
-    parts = zip(_PARTS, pieces, strict=True)
-    return {name: rounded for name, piece in parts if (rounded := round(piece, 4))}
 
 
 def _logistic(logit: float) -> float:

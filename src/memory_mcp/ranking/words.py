@@ -71,9 +71,13 @@ class WordTable:
         return self.nearest[place * NEAREST : (place + 1) * NEAREST]
 
 
+COSINES: Final = [1 - 2 * unlike / BITS for unlike in range(BITS + 1)]
+"""The cosine of two rows of signs, by how many signs are unlike."""
+
+
 def compare_signs(one: int, other: int) -> float:
     """The cosine of two rows of signs."""
-    return 1 - 2 * (one ^ other).bit_count() / BITS
+    return COSINES[(one ^ other).bit_count()]
 
 
 def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:

@@ -28,7 +28,8 @@ async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenan
     hits, _ = await load_hits(matches.ranked, matches.home, view, _COMPARED_MAX)
     made_of = [id_ for id_ in record.derived_from if id_ not in record.supersedes]
     near = {hit.record.id: hit.record for hit in hits} | {record.id: record}
-    marks = mark_truths(list(near.values()))
+    outlines = {id_: fields.outline for id_, fields in matches.fields.items()}
+    marks = mark_truths(list(near.values()), outlines=outlines)
     newest = marks.outdated.get(record.id)
     return MemoryProvenance(
         record=record,

@@ -167,24 +167,52 @@ async def _encode_query(semantic: SemanticIndex | None, query: str) -> QueryVect
 async def _expand_question(
     banks: Sequence[MemoryBank], question: Query, view: View
 ) -> tuple[Query, Sequence[CorpusStatistics]]:
-    """The question with substitutes for terms that no memory holds, and the counts of all terms."""
-    corpora = await gather_all(bank.index.corpus(question.every, view) for bank in banks)
+    """The question with substitutes for terms that no memory holds, and the counts of all terms.
+
+    Those of the related words are among them: one visit to an index costs more than some terms.
+    """
+    related = _list_related(question)
+    corpora = await gather_all(
+        bank.index.corpus({*question.every, *related}, view) for bank in banks
+    )
     counts = _add_corpora(corpora).counts
     question = keep_rarest_terms(question, counts)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
-    substitutes = {term: await _find_substitutes(banks, term, view) for term in unknown}
+    if not unknown:
+        return question, corpora
+    substitutes = await _find_substitutes(banks, unknown, view)
     if not any(substitutes.values()):
         return question, corpora
     question = expand_query(question, substitutes)
-    return question, await gather_all(bank.index.corpus(question.every, view) for bank in banks)
+    every = {*question.every, *related}
+    return question, await gather_all(bank.index.corpus(every, view) for bank in banks)
 
 
-async def _find_substitutes(banks: Sequence[MemoryBank], term: str, view: View) -> Sequence[str]:
-    """Similar terms that a visible record holds."""
-    lists = await gather_all(bank.index.spellings(term) for bank in banks)
-    names = {name for each in lists for name, _ in each}
+def _list_related(question: Query) -> frozenset[str]:
+    """The words that mean much the same as one of the question."""
+    table = load_word_table()
+    return frozenset(
+        other
+        for term in question.terms
+        for other in table.find_nearest(term.text, _RELATED_TERMS_MAX)
+    )
+
+
+async def _find_substitutes(
+    banks: Sequence[MemoryBank], terms: Sequence[str], view: View
+) -> Mapping[str, Sequence[str]]:
+    """For each of the terms the similar ones that a visible record holds."""
+    similar: dict[str, dict[str, None]] = {term: {} for term in terms}
+    lists = await gather_all(bank.index.spellings(term) for term in terms for bank in banks)
+    for term, found in zip((term for term in terms for _ in banks), lists, strict=True):
+        similar[term] |= dict.fromkeys(name for name, _ in found)
+    names = frozenset[str]().union(*similar.values())
     corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
-    return suggest_terms(term, [(name, n) for name, n in _add_corpora(corpora).counts.items() if n])
+    counts = _add_corpora(corpora).counts
+    return {
+        term: suggest_terms(term, [(name, n) for name in found if (n := counts[name])])
+        for term, found in similar.items()
+    }
 
 
 async def _find_by_words(
@@ -202,24 +230,11 @@ async def _find_by_words(
     if corpus.records <= share:  # so few that each can be compared
         others = await bank.index.newest(view, filters, share)
     else:
-        others = await _match_related(bank, question, view=view, filters=filters, share=share)
+        related = _list_related(question).difference(question.every)
+        few = select_rarest({t: corpus.counts[t] for t in related}, _RELATED_MATCHES_MAX)
+        others = await bank.index.match(few, corpus, view, filters, share) if few else ()
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
     return list({one.id: one for one in (*quoted, *turns)}.values())
-
-
-async def _match_related(
-    bank: MemoryBank, question: Query, *, view: View, filters: Filters, share: int
-) -> Sequence[Candidate]:
-    """The records with words that mean much the same as one of the question: the rarest of them."""
-    table = load_word_table()
-    near = {
-        other
-        for term in question.terms
-        for other in table.find_nearest(term.text, _RELATED_TERMS_MAX)
-    }
-    corpus = await bank.index.corpus(near.difference(question.every), view)
-    few = select_rarest(corpus.counts, _RELATED_MATCHES_MAX)
-    return await bank.index.match(few, corpus, view, filters, share) if few else ()
 
 
 async def _collect_candidates(

@@ -5,8 +5,9 @@ successor and gives up its place; it is last, unless the question asks for what 
 rank too low to be a hit, so the candidates that share words with a hit are read, too.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from memory_mcp.domain.deduplication import states_truth
@@ -29,7 +30,7 @@ from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
-from memory_mcp.text.truths import Marks, mark_truths
+from memory_mcp.text.truths import Marks, mark_truths, may_bear
 
 _SPARE_MAX: Final = 5
 """Hits read beyond the wanted ones where some are outdated: they take their places."""
@@ -39,6 +40,8 @@ _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
 """Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
+_TELLING_MIN: Final = 2.0
+"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
 _CLOSE_MIN: Final = 0.5
@@ -46,6 +49,7 @@ _CLOSE_MIN: Final = 0.5
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
+_NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
 async def load_by_truth(
@@ -60,13 +64,21 @@ async def load_by_truth(
     """The best hits with their marks and passages, outdated ones last, and the unreadable ids."""
     hits, unreadable = await load_hits(ranked, matches.home, view, limit)
     rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
-    others = [RankedCandidate(id_, 0.0) for id_ in rivals]
-    more, _ = await load_hits(others, rivals, view, len(others))
-    taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
-    found = order_by_truth(query, hits, more, limit, taking)
+    home = {id_: bank for id_, (_, bank) in rivals.items()}
+    outlines = {id_: each.outline for id_, each in matches.fields.items()}
+    outlines |= {id_: each.outline for id_, (each, _) in rivals.items()}
+
+    async def order(hits: Sequence[Hit]) -> list[Hit]:
+        bearing = _select_bearing(home, [hit.record.id for hit in hits], outlines)
+        others = [RankedCandidate(id_, 0.0) for id_ in bearing]
+        more, _ = await load_hits(others, home, view, len(others))
+        taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
+        return order_by_truth(query, hits, more, limit, taking=taking, outlines=outlines)
+
+    found = await order(hits)
     if any(hit.outdated_by for hit in found):  # their places are free
         hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
-        found = order_by_truth(query, hits, more, limit, taking)
+        found = await order(hits)
     found = [replace(hit, same_words=_list_same_words(query, hit, matches)) for hit in found]
     return add_passages(found, matches, view), unreadable
 
@@ -78,7 +90,7 @@ def _list_same_words(query: str, hit: Hit, matches: Matches) -> tuple[str, ...]:
 
 async def _find_rivals(
     matches: Matches, hits: Sequence[RecordId], view: View
-) -> Mapping[RecordId, MemoryBank]:
+) -> Mapping[RecordId, tuple[SearchFields, MemoryBank]]:
     """The memories that share most terms with one of these hits, and where they rest.
 
     They are candidates of the question, too, unless it found few: then it may have named the value
@@ -93,10 +105,22 @@ async def _find_rivals(
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    told = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
-    shares = {id_: max(shares) for id_, shares in told if shares}
+    shares = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
-    return {id_: found[id_][1] for id_ in reversed(likely[-_RIVALS_MAX:])}
+    return {id_: found[id_] for id_ in reversed(likely[-_RIVALS_MAX:])}
+
+
+def _select_bearing(
+    rivals: Collection[RecordId], hits: Sequence[RecordId], outlines: Mapping[RecordId, bytes]
+) -> list[RecordId]:
+    """The rivals whose outlines leave open that they bear on a hit, or on a rival that does."""
+    reached, bearing = [*hits], list[RecordId]()
+    for one in reached:  # it grows meanwhile
+        more = [id_ for id_ in rivals if id_ not in reached]
+        more = [id_ for id_ in more if may_bear(outlines[one], outlines[id_])]
+        reached += more
+        bearing += more
+    return bearing
 
 
 async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequence[Candidate]:
@@ -108,32 +132,40 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
 
 def _tell_shares(
     hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
-) -> Iterator[tuple[RecordId, list[float]]]:
-    """For each other memory, what it shares with each hit: rare words tell more than "the"."""
+) -> dict[RecordId, float]:
+    """The most that each other memory shares with a hit, by words that tell something."""
     table = load_word_table()
-    rarity = {
-        term: table.get_rarity(term) for term in frozenset[str]().union(*hits, *others.values())
-    }
+    every = frozenset[str]().union(*hits, *others.values())
+    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= _TELLING_MIN}
+    telling = rarity.keys()
 
     def weigh(terms: Collection[str]) -> float:
         return sum([rarity[term] for term in terms])
 
-    theirs = [(terms, weigh(terms)) for terms in hits]
+    theirs = [(mine, weigh(mine)) for terms in hits if (mine := telling & terms)]
+    shares: dict[RecordId, float] = {}
     for id_, terms in others.items():
-        own = weigh(terms)
-        yield id_, [weigh(terms & mine) / min(own, its) for mine, its in theirs if own and its]
+        own, weight = telling & terms, 0.0
+        for mine, its in theirs:
+            if shared := own & mine:
+                weight = weight or weigh(own)
+                share = weigh(shared) / min(weight, its)
+                shares[id_] = max(shares.get(id_, 0.0), share)
+    return shares
 
 
 def _split(fields: SearchFields) -> frozenset[str]:
     return frozenset(fields.body.split())
 
 
-def mark_hits(hits: Sequence[Hit], query: str = "") -> list[Hit]:
+def mark_hits(
+    hits: Sequence[Hit], query: str = "", outlines: Mapping[RecordId, bytes] = _NONE
+) -> list[Hit]:
     """The hits in their order, with what the others of them say of each."""
     scores = {hit.record.id: hit.score for hit in hits if hit.score} if query else {}
     best = max(scores.values(), default=0.0)
     near = {id_ for id_, score in scores.items() if score >= _CLOSE_MIN * best}
-    marks = mark_truths([hit.record for hit in hits], query, near)
+    marks = mark_truths([hit.record for hit in hits], query, near, outlines)
     return [_mark(hit, marks) for hit in hits]
 
 
@@ -142,7 +174,9 @@ def order_by_truth(
     hits: Sequence[Hit],
     others: Sequence[Hit],
     limit: int,
+    *,
     taking: Collection[RecordId] = (),
+    outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> list[Hit]:
     """The best hits with their marks, outdated ones last.
 
@@ -150,7 +184,7 @@ def order_by_truth(
     """
     own = {hit.record.id: hit for hit in hits}
     together = {**{hit.record.id: hit for hit in others}, **own}
-    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()), query)}
+    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()), query, outlines)}
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]

@@ -13,7 +13,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +45,9 @@ _TICK_NS_MAX: Final = 2_000_000_000
 """The coarsest clock of a file system (FAT): two seconds."""
 _FINE_TICK_NS_MAX: Final = 50_000_000
 """The coarsest clock of one that knows parts of a second: that of its system, with room."""
+
+_IsOwn = Callable[[Record, object], bool]
+"""Whether the record of a file with these fields belongs to a store, not to the other one."""
 
 
 class RecordFolder:
@@ -287,8 +290,9 @@ class LocalRecords:
             return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")], []
         found: list[Finding] = []
         records: list[Record] = []
+        is_own = self._tell_own()
         for path in self._folder.list_paths():
-            match self._inspect(path):
+            match self._inspect(path, is_own):
                 case Record() as record:
                     records.append(record)
                 case Finding() as finding:
@@ -305,7 +309,7 @@ class LocalRecords:
         """Where the record's file is, or would be."""
         return self.root / format_id_month(record_id) / f"{record_id}.json"
 
-    def _load(self, record_id: RecordId) -> Record | None:
+    def _load(self, record_id: RecordId, is_own: _IsOwn | None = None) -> Record | None:
         if not is_record_id(record_id):
             return None
         path = self.path(record_id)
@@ -315,35 +319,42 @@ class LocalRecords:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if self._holds(record, fields) else None
+        return record if (is_own or self._tell_own())(record, fields) else None
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         found: list[Record] = []
+        is_own = self._tell_own()
         for record_id in record_ids:
             try:
-                record = self._load(record_id)
+                record = self._load(record_id, is_own)
             except StoreError:  # the doctor names it; one bad file must not hide the others
                 continue
             if record is not None:
                 found.append(record)
         return found
 
-    def _holds(self, record: Record, fields: object) -> bool:
-        """Whether the record of a file with these fields belongs to this store, not the other."""
+    def _tell_own(self) -> _IsOwn:
+        """Tells, by what is trusted and noted now, which records belong to this store."""
+        strangers = self._strangers
         if self._owned is None or self._owned.trusted():
-            return not self._strangers
-        knows = self._owned.ledger.knows  # git may have changed a file, but nearly never has
-        own = knows(record.id, compute_json_digest(fields)) or knows(
-            record.id, compute_record_digest(record)
-        )
-        return own is not self._strangers
+            return lambda _record, _fields: not strangers
+        noted = self._owned.ledger.load()
+
+        def is_own(record: Record, fields: object) -> bool:
+            known = noted.get(record.id, ())  # git may have changed a file, but nearly never has
+            own = bool(known) and (
+                compute_json_digest(fields) in known or compute_record_digest(record) in known
+            )
+            return own is not strangers
+
+        return is_own
 
     def _state(self, *, look: bool = True) -> tuple[int, bool]:
         """The version of the folder, now or at the last look, and whether all of it counts."""
         version = self._folder.version() if look else self._folder.known_version
         return version, self._owned is None or self._owned.trusted()
 
-    def _inspect(self, path: Path) -> Record | Finding | None:
+    def _inspect(self, path: Path, is_own: _IsOwn) -> Record | Finding | None:
         """The record in a file, or what is wrong with it; None for what is not of this store."""
         home = self.path(RecordId(path.stem)) if is_record_id(path.stem) else None
         if path != home:
@@ -354,7 +365,7 @@ class LocalRecords:
             )  # fmt: skip
         try:
             record, fields = _read(path, self._below)
-            if self._holds(record, fields):
+            if is_own(record, fields):
                 return record
             # a stranger's, or this machine's once, and then changed by somebody
             ours = self._owned and self._owned.ledger.written([record.id])

@@ -111,8 +111,12 @@ class Ledger:
 
     def knows(self, name: str, digest: str) -> bool:
         """Whether this machine wrote the file with that content."""
+        return digest in self.load().get(name, ())
+
+    def load(self) -> Mapping[str, Collection[str]]:
+        """The digests of all that this machine wrote, by name, as far as it is noted now."""
         with self._loading:
-            return digest in self._load().get(name, ())
+            return self._load()
 
     def written(self, names: Collection[T]) -> set[T]:
         """The names among these under which this machine ever wrote a file here."""

@@ -71,7 +71,7 @@ _UNCOUNTED_MAX: Final = 200
 
 CANDIDATE: Final = (
     "r.id, r.importance, r.pinned, r.created_at, r.day, r.body, r.names, r.dates, r.extra, "
-    "r.meaning"
+    "r.meaning, r.outline"
 )
 """The columns that `parse_candidate` reads."""
 
@@ -521,10 +521,10 @@ async def require_complete(bank: Bank) -> None:
 
 def parse_candidate(row: Sequence[Any]) -> Candidate:
     """The candidate in a row of `CANDIDATE`."""
-    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning = row
+    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
     return Candidate(
         id=RecordId(id_),
-        fields=SearchFields(body, names, dates, extra, day, meaning),
+        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
         importance=importance,
         pinned=pinned,
         created_at=created_at,

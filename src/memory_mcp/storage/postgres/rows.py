@@ -23,7 +23,7 @@ INSERT: Final = """
             category text, tags text[], phase integer, importance smallint, pinned boolean,
             recalled boolean, moves boolean, profile boolean, expires_at text, created_at text,
             session text, day text, statement text, mark bigint, body text, names text, dates text,
-            extra text, meaning text, words text, length integer, supersedes text[],
+            extra text, meaning text, outline text, words text, length integer, supersedes text[],
             derived_from text[], erases text[])),
     stored AS (
         INSERT INTO record (bank, id, json) SELECT :bank, id, json FROM given
@@ -32,11 +32,11 @@ INSERT: Final = """
         INSERT INTO entry (
             bank, id, kind, layer, segment, branch, key, category, tags, phase, importance, pinned,
             recalled, moves, derived, profile, expires_at, created_at, session, day, statement,
-            mark, body, names, dates, extra, meaning, words, length)
+            mark, body, names, dates, extra, meaning, outline, words, length)
         SELECT :bank, id, kind, layer, segment, branch, key, category, tags, phase, importance,
             pinned, recalled, moves, cardinality(derived_from) > 0, profile, expires_at, created_at,
             session, day, statement, mark, body, names, dates, extra, decode(meaning, 'hex'),
-            words::tsvector, length
+            decode(outline, 'hex'), words::tsvector, length
         FROM given WHERE json IS NULL OR id IN (SELECT id FROM stored)
         ON CONFLICT DO NOTHING RETURNING row, id),
     sources AS (
@@ -186,6 +186,7 @@ def _describe(record: Record, fields: SearchFields) -> dict[str, Any]:
         "dates": fields.dates,
         "extra": fields.extra,
         "meaning": fields.meaning.hex(),
+        "outline": fields.outline.hex(),
         "length": sum(len(part.split()) for part in fields[:4]),
         "supersedes": record.supersedes,
         "derived_from": record.derived_from,

@@ -1,7 +1,9 @@
 """The tables, as numbered migrations that only go forwards.
 
 A server brings the schema up to its own version when it first connects. One that is older than the
-schema refuses to work with it. A migration that was released is never changed again.
+schema refuses to work with it. A migration that was released is never changed again. A release that
+reads other terms out of a text brings a migration that deletes `entry` and `term` and clears what
+`bank` says of them: then the index is made anew, and no older server mixes in terms of its own.
 
     bank            a project's memories, or a user's: everything else belongs to one of them
     record          the truth: the JSON of each record, as the files hold it
@@ -107,6 +109,7 @@ CREATE TABLE entry (
     dates text NOT NULL,
     extra text NOT NULL,
     meaning bytea NOT NULL,
+    outline bytea NOT NULL,          -- what its statements are compared by
     words tsvector NOT NULL,
     length integer NOT NULL,
     UNIQUE (bank, id)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import aiosqlite
 
@@ -79,7 +79,8 @@ class DatabaseSpec:
     returns, which a derivative does without. `busy` and `damaged` are the errors to raise, `advice`
     the last sentence of `busy`. A value that is a little longer than half of `page_bytes` takes up
     a whole page. The `opening` statements run each time the file is opened, with the values that
-    the `Database` was given.
+    the `Database` was given. A value of one of the names `lists` is a JSON list: while a statement
+    runs, a temporary table of that name has its members as `value`.
     """
 
     schema: str
@@ -90,6 +91,7 @@ class DatabaseSpec:
     advice: str
     page_bytes: int = 4_096
     opening: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
 
 class Database:
@@ -304,6 +306,27 @@ class BoundedConnection(sqlite3.Connection):
     """
 
     _until = float("inf")
+    _lists: tuple[str, ...] = ()
+
+    def make_lists(self, names: tuple[str, ...]) -> None:
+        """Make the temporary tables of these names."""
+        self._lists = names
+        super().execute("PRAGMA temp_store = MEMORY")
+        for name in names:
+            super().execute(f"CREATE TEMP TABLE {name} (value TEXT PRIMARY KEY) WITHOUT ROWID")
+            super().execute(f"CREATE TEMP TABLE {name}_list (list TEXT)")
+
+    def _fill_list(self, name: str, members: str) -> None:
+        """Let the table of that name have these members, unless it has.
+
+        What it has stands in SQLite, because a transaction that is rolled back takes it along.
+        """
+        if super().execute(f"SELECT 1 FROM {name}_list WHERE list = ?", (members,)).fetchone():
+            return
+        super().execute(f"DELETE FROM {name}_list")
+        super().execute(f"DELETE FROM {name}")
+        super().execute(f"INSERT INTO {name} SELECT DISTINCT value FROM json_each(?)", (members,))
+        super().execute(f"INSERT INTO {name}_list VALUES (?)", (members,))
 
     def start_clock(self) -> None:
         """Begin to interrupt statements that run out of time."""
@@ -312,6 +335,10 @@ class BoundedConnection(sqlite3.Connection):
     def execute(self, statement: str, values: Any = (), /) -> sqlite3.Cursor:
         unbounded = statement.lstrip().upper().startswith(_UNBOUNDED)
         self._until = float("inf") if unbounded else time.monotonic() + STATEMENT_SECONDS_MAX
+        given: Any = values
+        named = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        for name in named.keys() & self._lists:
+            self._fill_list(name, named[name])
         return super().execute(statement, values)
 
     def executemany(self, statement: str, rows: Any, /) -> sqlite3.Cursor:
@@ -365,6 +392,7 @@ def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sql
         db.execute("BEGIN IMMEDIATE")
         _require_tables(db, path, spec, values)
         db.execute("COMMIT")
+        db.make_lists(spec.lists)
     except BaseException:
         db.close()
         raise

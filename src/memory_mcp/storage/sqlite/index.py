@@ -73,12 +73,11 @@ _ABANDONED: Final = """EXISTS (
                 WHERE s.target = up.id AND s.buries
                     AND (s.segment IS NULL OR s.segment IN chain)))"""
 
-# `void` are the exclusions whose reason holds no more; they are looked at once for each query
-CHAIN: Final = f"""WITH chain (segment) AS MATERIALIZED (SELECT value FROM json_each(:chain)),
-    void (record) AS MATERIALIZED (
+# the exclusions whose reason holds no more; SQLite looks for them once in each query that asks
+_VOID: Final = f"""
         SELECT e.rowid FROM record e INDEXED BY record_excluding
         WHERE e.kind = 'exclusion' AND e.derived AND +e.segment IN chain
-            AND {_ABANDONED.format(row="e.rowid")})"""
+            AND {_ABANDONED.format(row="e.rowid")}"""
 
 # the + keeps SQLite from collecting whole segments where the newest few are wanted
 VISIBLE: Final = f"""
@@ -87,17 +86,22 @@ VISIBLE: Final = f"""
     AND NOT EXISTS (
         SELECT 1 FROM suppression taker
         WHERE taker.target = r.id AND (taker.segment IS NULL OR taker.segment IN chain)
-            AND taker.record NOT IN void AND NOT (
+            AND taker.record NOT IN ({_VOID}) AND NOT (
                 EXISTS (SELECT 1 FROM source WHERE record = taker.record AND source = r.id)
                 AND {_ABANDONED.format(row="taker.record")}))
     AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
 """
 
-_VISIBLE_COUNTS: Final = f"""
-    {CHAIN} SELECT term, count(*) FROM (
-        SELECT DISTINCT place.term, place.doc FROM json_each(:terms)
-            CROSS JOIN place ON place.term = value) held
-    CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE} GROUP BY term"""
+# each end of the numbers by itself is the first or last row; both in one query read every row
+_COUNTS: Final = f"""
+    SELECT '', coalesce((SELECT max(rowid) FROM record) - (SELECT min(rowid) FROM record) + 1, 0)
+    UNION ALL
+    SELECT t.term, CASE WHEN t.records > {RARE_TERM_RECORDS_MAX} THEN t.records ELSE (
+        SELECT count(*) FROM (SELECT DISTINCT doc FROM place WHERE place.term = t.term) held
+        CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE}) END
+    FROM json_each(:terms) CROSS JOIN term t ON t.term = value"""
+"""How many records there are, and with each term; of a rare one only those that are visible, so
+that hidden ones do not show in it."""
 
 _REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
 
@@ -115,10 +119,10 @@ _BY_SEGMENT: Final = """
             AND {condition} AND {seen} ORDER BY r.id DESC LIMIT :limit)
     ORDER BY r.id DESC LIMIT :limit"""
 
-_NEWEST_OF_SEGMENTS: Final = f"""
-    {CHAIN} SELECT segment, newest FROM (
-        SELECT segment, (
-            SELECT max(r.id) FROM {{table}} WHERE r.segment = chain.segment AND {{needed}}
+_NEWEST_OF_SEGMENTS: Final = """
+    SELECT segment, newest FROM (
+        SELECT value AS segment, (
+            SELECT max(r.id) FROM {table} WHERE r.segment = chain.value AND {needed}
         ) AS newest FROM chain)
     WHERE newest IS NOT NULL ORDER BY newest DESC"""
 
@@ -152,7 +156,7 @@ _CHAINS_KEPT: Final = 8
 
 
 def view_parameters(view: View) -> Values:
-    """The named values that `CHAIN` and `VISIBLE` need."""
+    """The named values that `VISIBLE` needs; `chain` is a list of the database, too."""
     return {"chain": _dump_chain(view.chain), "now": format_time(view.now)}
 
 
@@ -278,7 +282,7 @@ def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[str]:
 
 CANDIDATE: Final = (
     "r.id, r.importance, r.pinned, r.created_at, r.day, "
-    "f.body, f.names, f.dates, f.extra, f.meaning"
+    "f.body, f.names, f.dates, f.extra, f.meaning, f.outline"
 )
 """The columns that `parse_candidate` reads, of a record `r` and its fields `f`."""
 
@@ -289,13 +293,13 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     Raises:
         IndexDamagedError: the file was changed by others; a broken page may hold anything.
     """
-    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning = row
+    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
     texts = {*map(type, (id_, created_at, day, body, names, dates, extra))}
-    if texts != {str} or type(meaning) is not bytes:
+    if texts != {str} or {type(meaning), type(outline)} != {bytes}:
         raise IndexDamagedError(f"The index holds {row!r:.100}, which nobody wrote.")
     return Candidate(
         id=RecordId(id_),
-        fields=SearchFields(body, names, dates, extra, day, meaning),
+        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
         importance=importance,
         pinned=bool(pinned),
         created_at=created_at,
@@ -314,7 +318,7 @@ _ONE: Final = """
 """
 
 _AROUND: Final = (
-    f"{CHAIN}, near AS MATERIALIZED ("
+    "WITH near AS MATERIALIZED ("
     + " UNION ALL ".join(
         _ONE.format(side=side, order=order, step=sign * (n + 1), offset=n, visible=VISIBLE)
         for side, order, sign in _SIDES
@@ -400,6 +404,7 @@ _INDEX_DATABASE: Final = DatabaseSpec(
     damaged=IndexDamagedError,
     advice="The memories are safe; try again.",
     page_bytes=8_192,  # vectors of a memory are 1 to 3 kB
+    lists=("chain",),
 )
 
 
@@ -478,16 +483,9 @@ class SqliteIndex:
         return IdSummary(*rows[0])
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        (_, records), *rows = await self.read(
-            # each by itself is the first or last row; both in one query read every row
-            "SELECT '', coalesce((SELECT max(rowid) FROM record) "
-            "- (SELECT min(rowid) FROM record) + 1, 0) UNION ALL "
-            "SELECT term, records FROM term WHERE term IN (SELECT value FROM json_each(:terms))",
-            {"terms": _as_list(terms)},
-        )
-        counts = dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
-        rare = [term for term, n in counts.items() if 0 < n <= RARE_TERM_RECORDS_MAX]
-        return CorpusStatistics(records, counts | await self._count_visible(rare, view))
+        values = {**view_parameters(view), "terms": _as_list(terms)}
+        (_, records), *rows = await self.read(_COUNTS, values)
+        return CorpusStatistics(records, dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows})
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
         trigrams = split_trigrams(term)
@@ -530,7 +528,7 @@ class SqliteIndex:
         phrase = " + ".join(match_any([term]) for term in row)
         condition, values = build_filter(filters)
         rows = await self.read(
-            f"""{CHAIN} SELECT {CANDIDATE} FROM text
+            f"""SELECT {CANDIDATE} FROM text
                 CROSS JOIN record r ON r.rowid = text.rowid
                 CROSS JOIN fields f ON f.record = text.rowid
                 WHERE text MATCH :match AND {condition} AND {VISIBLE}
@@ -542,7 +540,7 @@ class SqliteIndex:
     async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
         condition, values = build_filter(filters)
         rows = await self.read(
-            f"""{CHAIN} SELECT {CANDIDATE} FROM record r
+            f"""SELECT {CANDIDATE} FROM record r
                 CROSS JOIN fields f ON f.record = r.rowid
                 WHERE {condition} AND {VISIBLE} ORDER BY r.id DESC LIMIT :limit""",
             {**view_parameters(view), **values, "limit": limit},
@@ -576,14 +574,14 @@ class SqliteIndex:
             values |= {f"{name}_{number}": value for name, value in own.items()}
             queries.append(f"SELECT {number}, id FROM ({query})")
         found: list[list[RecordId]] = [[] for _ in wanted]
-        for number, id_ in await self.read(f"{CHAIN} " + " UNION ALL ".join(queries), values):
+        for number, id_ in await self.read(" UNION ALL ".join(queries), values):
             found[int(number)].append(RecordId(id_))
         return found
 
     async def count(self, view: View, filters: Filters) -> int:
         counted, values = build_count(filters)
         rows = await self.read(
-            f"{CHAIN} SELECT coalesce(sum(records), 0) FROM ({counted})",
+            f"SELECT coalesce(sum(records), 0) FROM ({counted})",
             {**view_parameters(view), **values},
         )
         return rows[0][0]
@@ -591,14 +589,14 @@ class SqliteIndex:
     async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
         counted, values = build_count(filters)
         rows = await self.read(
-            f"{CHAIN} SELECT segment, sum(records) FROM ({counted}) GROUP BY segment",
+            f"SELECT segment, sum(records) FROM ({counted}) GROUP BY segment",
             {**view_parameters(view), **values},
         )
         return {row[0]: row[1] for row in rows}
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         rows = await self.read(
-            f"{CHAIN} SELECT r.id FROM record r "
+            f"SELECT r.id FROM record r "
             f"WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.recalled AND {VISIBLE}",
             {**view_parameters(view), "ids": _as_list(record_ids)},
         )
@@ -609,7 +607,7 @@ class SqliteIndex:
         wanted = record_id.encode(errors="replace").decode()  # a lone surrogate may be mistyped
         for side, order in (("<=", "DESC"), (">", "ASC")):
             rows = await self.read(
-                f"{CHAIN} SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
+                f"SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
                 f"AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
                 {**view_parameters(view), "id": wanted},
             )
@@ -623,9 +621,9 @@ class SqliteIndex:
         sides = ["r.id >= :part AND r.id < :after"]
         if len(part) >= ID_END_CHARS_MIN:
             sides.append("substr(r.id, -:length) = :part")
-        chain, seen = (CHAIN, f" AND {VISIBLE}") if view else ("", "")
+        seen = f" AND {VISIBLE}" if view else ""
         rows = await self.read(
-            f"{chain} SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
+            f"SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
             "ORDER BY r.id LIMIT :limit",
             {
                 **(view_parameters(view) if view else {}),
@@ -762,9 +760,7 @@ class SqliteIndex:
         named = {"layer": filters.layer, **view_parameters(view)}
         parts = await self.read(_NEWEST_OF_SEGMENTS.format(table=table, needed=needed), named)
         seen = _REACHABLE if filters.history else VISIBLE
-        query = CHAIN + _BY_SEGMENT.format(
-            table=table, needed=needed, condition=condition, seen=seen
-        )
+        query = _BY_SEGMENT.format(table=table, needed=needed, condition=condition, seen=seen)
         found: list[RecordId] = []
         start, many = 0, _SEGMENTS_FIRST
         while start < len(parts) and not (len(found) == limit and found[-1] > parts[start][1]):
@@ -775,13 +771,6 @@ class SqliteIndex:
             start, many = start + many, 4 * many
         return found
 
-    async def _count_visible(self, terms: Sequence[str], view: View) -> dict[str, int]:
-        """Count the visible records with each term, so that hidden ones do not show in it."""
-        if not terms:
-            return {}
-        rows = await self.read(_VISIBLE_COUNTS, {**view_parameters(view), "terms": _as_list(terms)})
-        return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
-
     async def _find_best(
         self, query: str, view: View, filters: Filters, limit: int, looked_at: int
     ) -> tuple[list[Candidate], bool]:
@@ -791,22 +780,25 @@ class SqliteIndex:
         """
         condition, values = build_filter(filters)
         (looked, worst, *_), *rows = await self.read(
-            f"""{CHAIN}, best AS MATERIALIZED (
+            f"""WITH best AS MATERIALIZED (
                 SELECT row, cost FROM (
                     SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text
                     WHERE text MATCH :match ORDER BY rowid DESC LIMIT {_MATCHES_MAX})
                 ORDER BY cost LIMIT :looked_at)
-            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
+            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
-                SELECT cost, {CANDIDATE} FROM best CROSS JOIN record r ON r.rowid = best.row
-                CROSS JOIN fields f ON f.record = best.row
-                WHERE {condition} AND {VISIBLE}
-                ORDER BY cost, r.id DESC LIMIT :limit)""",
+                SELECT cost, {CANDIDATE} FROM (
+                    SELECT cost, r.rowid AS row FROM best CROSS JOIN record r ON r.rowid = best.row
+                    WHERE {condition} AND {VISIBLE} ORDER BY cost, r.id DESC LIMIT :limit) seen
+                CROSS JOIN record r ON r.rowid = seen.row
+                CROSS JOIN fields f ON f.record = seen.row)""",
             {
                 **view_parameters(view), **values, "match": query, "limit": limit,
                 "looked_at": looked_at,
             },
         )  # fmt: skip
+        rows.sort(key=lambda row: row[1], reverse=True)  # a join promises no order
+        rows.sort(key=lambda row: row[0])
         certain = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
         return [parse_candidate(row[1:]) for row in rows], certain
 

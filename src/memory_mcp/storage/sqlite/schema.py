@@ -88,7 +88,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 13
+VERSION: Final = 14
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
@@ -191,7 +191,7 @@ CREATE TABLE complete (since TEXT NOT NULL);     -- one row once every record is
 -- what is searched, as terms with spaces between them
 CREATE TABLE fields (
     record INTEGER PRIMARY KEY, body TEXT NOT NULL, names TEXT NOT NULL, dates TEXT NOT NULL,
-    extra TEXT NOT NULL, meaning BLOB NOT NULL
+    extra TEXT NOT NULL, meaning BLOB NOT NULL, outline BLOB NOT NULL
 );
 CREATE VIRTUAL TABLE text USING fts5 (
     body, names, dates, extra, content = 'fields', content_rowid = 'record',
@@ -266,7 +266,7 @@ CREATE VIEW incoming AS
     SELECT id, kind, layer, segment, branch, key, category, phase, importance, pinned, recalled,
         moves, expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
         '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names,
-        '' AS dates, '' AS extra, x'' AS meaning, NULL AS number
+        '' AS dates, '' AS extra, x'' AS meaning, x'' AS outline, NULL AS number
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
@@ -295,7 +295,7 @@ BEGIN
     INSERT OR IGNORE INTO erasure
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.erases);
     INSERT INTO fields
-        SELECT rowid, NEW.body, NEW.names, NEW.dates, NEW.extra, NEW.meaning
+        SELECT rowid, NEW.body, NEW.names, NEW.dates, NEW.extra, NEW.meaning, NEW.outline
         FROM record WHERE id = NEW.id AND recalled;
     INSERT INTO encoding (embedder, record)
         SELECT number, (SELECT rowid FROM record WHERE id = NEW.id) FROM embedder
@@ -319,7 +319,8 @@ _BLANKS: Final = ", ".join(
     for column in ("body", "names", "dates", "extra")
 )
 BLANK_FIELDS: Final = (
-    f"UPDATE fields SET {_BLANKS}, meaning = zeroblob(length(meaning)) "
+    f"UPDATE fields SET {_BLANKS}, meaning = zeroblob(length(meaning)), "
+    "outline = zeroblob(length(outline)) "
     "WHERE record = (SELECT rowid FROM record WHERE id = ?)"
 )
 """What goes before the deletion of records: as many spaces as there were letters.
@@ -328,7 +329,7 @@ A deletion moves rows from page to page and leaves what stood there in the gaps,
 `secure_delete` overwrites. Whatever moves then is blank.
 """
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 29)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 30)})"
 
 _Value = str | int | bytes | None
 
@@ -364,4 +365,5 @@ def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
         fields.dates,
         fields.extra,
         fields.meaning,
+        fields.outline,
     )

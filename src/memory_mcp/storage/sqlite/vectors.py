@@ -15,7 +15,6 @@ from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import Candidate, Chunk, Filters, PassageVectors, StoredVectors, View
 from memory_mcp.storage.sqlite.index import (
     CANDIDATE,
-    CHAIN,
     VISIBLE,
     SqliteIndex,
     build_filter,
@@ -196,7 +195,7 @@ class SqliteVectors:
         """The visible records of these chunks, nearest first, each once."""
         condition, values = build_filter(filters)
         rows = await self._file.rows(
-            f"""{CHAIN} SELECT {CANDIDATE}
+            f"""SELECT {CANDIDATE}
             FROM json_each(:numbers) AS n CROSS JOIN vector v ON v.number = n.value
             CROSS JOIN record r ON r.rowid = v.record CROSS JOIN fields f ON f.record = r.rowid
             WHERE {condition} AND {VISIBLE} ORDER BY n.key""",

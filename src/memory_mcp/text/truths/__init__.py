@@ -12,6 +12,7 @@ from memory_mcp.text.truths.compare import (
     says_change,
 )
 from memory_mcp.text.truths.marks import Marks, drop_outdated, mark_truths
+from memory_mcp.text.truths.outlines import may_bear, pack_outline
 
 __all__ = [
     "Disputes",
@@ -25,5 +26,7 @@ __all__ = [
     "find_contradicted",
     "list_other_values",
     "mark_truths",
+    "may_bear",
+    "pack_outline",
     "says_change",
 ]

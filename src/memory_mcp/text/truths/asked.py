@@ -62,8 +62,8 @@ def _find_difference(old: Frame, new: Frame, asked: frozenset[str]) -> str:
 
 def _find_kinds(question: str) -> frozenset[str]:
     low = question.casefold()
-    return next((k for name, k in _KINDS.items() if load_pattern("truths", name).search(low)),
-                frozenset())  # fmt: skip
+    named = (kinds for name, kinds in _KINDS.items() if load_pattern("truths", name).search(low))
+    return next(named, frozenset[str]())
 
 
 def _find_values(kinds: frozenset[str], frames: Sequence[Frame]) -> frozenset[str]:

@@ -27,7 +27,7 @@ from memory_mcp.text.truths.frames import (
     words,
 )
 
-_SLOT_WORDS_MAX: Final = 6
+SLOT_WORDS_MAX: Final = 6
 _UNLIKE: Final = frozenset({"time", "size", "often", "place", "name"})
 """Kinds of values of which one may be in another unit, or in other words."""
 _OTHERS_MAX: Final = 60
@@ -224,14 +224,14 @@ def _find_slot(old: Frame, new: Frame) -> Slot | None:
     ends_alike = bool(theirs) and theirs[-1] in ours[at:]  # seldom, and it spares the search
     for length in range(len(theirs) - at + 1 if ends_alike else 0):
         rest = theirs[at + length :]
-        if length > _SLOT_WORDS_MAX:
+        if length > SLOT_WORDS_MAX:
             break
-        for other in range(_SLOT_WORDS_MAX + 1):
+        for other in range(SLOT_WORDS_MAX + 1):
             end = at + other + len(rest)
             both = (length and other) or (at and end == len(ours))
             if rest and both and ours[at + other : end] == rest:
                 return Slot(at, old.words[at : at + length], new.words[at : at + other])
-    if not at or len(theirs) - at > _SLOT_WORDS_MAX:
+    if not at or len(theirs) - at > SLOT_WORDS_MAX:
         return None
     return Slot(at, old.words[at:], new.words[at : _find_end(new, at, len(theirs) - at)])
 

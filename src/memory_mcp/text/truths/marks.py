@@ -3,12 +3,17 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
+from typing import Final
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.text.truths.asked import answers_anew
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
+from memory_mcp.text.truths.outlines import may_bear
+
+_NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -22,17 +27,21 @@ class Marks:
 
 
 def mark_truths(
-    records: Sequence[Record], question: str = "", near: Collection[RecordId] = ()
+    records: Sequence[Record],
+    question: str = "",
+    near: Collection[RecordId] = (),
+    outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> Marks:
     """Compare every two of these memories: what was written later is newer.
 
-    `near` names those that may answer the question.
+    `near` names those that may answer the question. Where the outlines of both are known, they are
+    compared only if these leave it open.
     """
     marks = Marks()
     stating = sorted(filter(states_truth, records), key=lambda r: (r.created_at, r.id))
     for older, newer in combinations(stating, 2):
         old, new = _make_text(older, newer), _make_text(newer, older)
-        match compare_statements(old, new):
+        match compare_statements(old, new) if _may_bear(older, newer, outlines) else None:
             case Outdates():
                 marks.outdated[older.id] = newer.id
             case Disputes():
@@ -47,6 +56,11 @@ def mark_truths(
             newer = marks.outdated[newer]  # noqa: PLW2901  # the last of the line holds
         marks.outdated[older] = newer
     return marks
+
+
+def _may_bear(older: Record, newer: Record, outlines: Mapping[RecordId, bytes]) -> bool:
+    one, other = outlines.get(older.id), outlines.get(newer.id)
+    return one is None or other is None or may_bear(one, other)
 
 
 def _make_text(record: Record, other: Record) -> str:

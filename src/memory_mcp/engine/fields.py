@@ -1,0 +1,11 @@
+"""What an index keeps of a record: what is searched, and what its statements are compared by."""
+
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import SearchFields
+from memory_mcp.ranking.analysis import extract_fields
+from memory_mcp.text.truths import pack_outline
+
+
+def make_fields(record: Record) -> SearchFields:
+    """The searched fields of a record, with the outline of what it states."""
+    return extract_fields(record)._replace(outline=pack_outline(record))

@@ -1,0 +1,159 @@
+"""Tells at a glance that of two texts neither brings the other up to date nor contradicts it.
+
+The outline of a text is what that takes of its frames. It is made once, when a memory is indexed:
+most of what a search finds is never read as frames. Its words are numbers of 16 bits. Two words may
+share one, so a glance asks only for words that are there, never for words that are not: it says
+"maybe" too often, and "no" only where a comparison would say so.
+"""
+
+import struct
+import zlib
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from memory_mcp.domain.deduplication import states_truth
+from memory_mcp.domain.record import Record
+from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.truths.compare import SLOT_WORDS_MAX
+from memory_mcp.text.truths.frames import Frame, read_frames
+
+_FLAGS: Final = ("changes", "sourced", "elliptical", "past", "supposed", "general", "several")
+_ASKED_TOGETHER: Final = 0b111000
+"""Of the flags those in which two statements that bear on each other are the same."""
+_CHANGES, _SOURCED, _ELLIPTICAL, _SEVERAL = 0b1, 0b10, 0b100, 0b1000000
+_CUT_WORDS_MAX: Final = 2
+"""Words that are read in another way where a part is cut out: a figure without its unit."""
+_HEAD: Final = 8
+"""The flags, and the lengths of seven lists."""
+_OUTLINES_KEPT: Final = 512
+
+Numbers = frozenset[int]
+
+
+class FrameOutline(NamedTuple):
+    """What is taken of a `Frame`: `row` are its keys in order, `stated` its values.
+
+    `kinds` are those of its values, but for names.
+    """
+
+    flags: int
+    row: tuple[int, ...]
+    keys: Numbers
+    about: Numbers
+    subject: Numbers
+    ended: Numbers
+    stated: Numbers
+    names: Numbers
+    kinds: Numbers
+
+
+def pack_outline(record: Record) -> bytes:
+    """The outline of what a memory states, with its title and without; empty if it states nothing.
+
+    Numbers of two bytes, little-endian: for each frame its flags, the length of each list, and the
+    lists.
+    """
+    if not states_truth(record):
+        return b""
+    texts = [record.content]
+    if record.title and record.title not in record.content:
+        texts.append(f"{record.title}: {record.content}")
+    return b"".join(
+        dict.fromkeys(_pack_frame(each) for text in texts for each in read_frames(text))
+    )
+
+
+def may_bear(one: bytes, other: bytes) -> bool:
+    """Whether one of two texts may bring the other up to date, or contradict it."""
+    ours, theirs = _unpack(one), _unpack(other)
+    return any(_may_change(o, n) or _may_change(n, o) for o in ours for n in theirs)
+
+
+def _pack_frame(frame: Frame) -> bytes:
+    values = frame.values.items()
+    elliptical = load_pattern("truths", "elliptical").match(frame.sentence.text) is not None
+    flags = sum(
+        bool(elliptical if name == "elliptical" else getattr(frame, name)) << place
+        for place, name in enumerate(_FLAGS)
+    )
+    lists = [
+        [_number(word) for word in words]
+        for words in (
+            frame.keys,
+            sorted(frame.about),
+            sorted(frame.subject),
+            sorted(frame.ended),
+            sorted(frozenset[str]().union(*(keys for _, keys in values))),
+            sorted(frame.values.get("name", ())),
+            sorted(kind for kind, _ in values if kind != "name"),
+        )
+    ]
+    numbers = [flags, *map(len, lists), *(number for each in lists for number in each)]
+    return struct.pack(f"<{len(numbers)}H", *numbers)
+
+
+def _number(word: str) -> int:
+    return zlib.crc32(word.encode(errors="surrogatepass")) & 0xFFFF
+
+
+@lru_cache(maxsize=_OUTLINES_KEPT)
+def _unpack(packed: bytes) -> tuple[FrameOutline, ...]:
+    numbers = struct.unpack_from(f"<{len(packed) // 2}H", packed)
+    found: list[FrameOutline] = []
+    at = 0
+    while at + _HEAD <= len(numbers):  # a broken page may hold anything
+        flags, *lengths = numbers[at : at + _HEAD]
+        at += _HEAD
+        lists: list[tuple[int, ...]] = []
+        for length in lengths:
+            lists.append(numbers[at : at + length])
+            at += length
+        found.append(FrameOutline(flags, lists[0], *map(frozenset, lists)))
+    return tuple(found)
+
+
+def _may_change(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether a comparison of the two frames may find more than that both hold."""
+    missing = len(old.keys - new.keys)
+    within = missing <= SLOT_WORDS_MAX + _CUT_WORDS_MAX
+    if within and old.subject and old.subject <= new.about:  # a part of it may say the same
+        return True
+    if (old.flags ^ new.flags) & _ASKED_TOGETHER or (old.flags | new.flags) & _SEVERAL:
+        return False
+    alike = missing <= SLOT_WORDS_MAX and _is_alike(old.row, new.row)
+    return alike or _may_end(old, new) or _may_differ(old, new)
+
+
+def _may_end(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether the new one may say that what the old one says is over."""
+    if not new.flags & _CHANGES:
+        return False
+    return bool(new.ended & (old.about | old.stated) or old.names & new.about)
+
+
+def _may_differ(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether they may have other values of the same kind, or stand on two people's words."""
+    changes, sourced = new.flags & _CHANGES, (old.flags | new.flags) & _SOURCED
+    shared = len(old.about & new.about) if changes or sourced else 0
+    values = bool(old.kinds & new.kinds)
+    if changes and (shared or new.flags & _ELLIPTICAL) and (values or (old.names and new.names)):
+        return True
+    both = bool(old.flags & new.flags & _SOURCED)
+    near = 2 * (shared + 1) >= min(len(old.about), len(new.about))  # two may share a number
+    same = near or not old.subject.isdisjoint(new.about)
+    return bool(sourced and shared and (values or (both and same)))
+
+
+def _is_alike(theirs: tuple[int, ...], ours: tuple[int, ...]) -> bool:
+    """Whether one place is all in which the rows may differ, or ours says more behind theirs."""
+    at = next((n for n, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None)
+    at = min(len(theirs), len(ours)) if at is None else at
+    if at and len(theirs) - at <= SLOT_WORDS_MAX:
+        return True
+    rests = (theirs[at + length :] for length in range(SLOT_WORDS_MAX + 1))
+    return any(
+        ours[at + other : at + other + len(rest)] == rest
+        for rest in rests
+        if rest
+        for other in range(SLOT_WORDS_MAX + 1)
+    )
