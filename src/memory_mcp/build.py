@@ -132,8 +132,8 @@ class BuiltWorkspace:
 class Stores:
     """Where memories rest, and what is derived of them: the project's, then the user's.
 
-    Where the records are no files, `describe` says what they come to (`LocalViews`), and `follow`
-    tells when other processes change them.
+    Where the records are no files, `in_step` says whether the index has them all, `describe` what
+    they come to (`LocalViews`), and `follow` tells when other processes change them.
     """
 
     heads: HeadStore
@@ -143,6 +143,7 @@ class Stores:
     vectors: tuple[VectorIndex, VectorIndex]
     logs: tuple[ErasedLog, ErasedLog]
     pulled: tuple[SqlitePulledRecords, SqlitePulledRecords] | tuple[None, None] = (None, None)
+    in_step: tuple[Callable[[], Awaitable[bool]] | None, ...] = (None, None)
     describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
     follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
 
@@ -176,14 +177,14 @@ def build_workspace(
     banks = [
         MemoryBank(
             store,
-            SelfHealingIndex(index, store, log, pulled_records),
+            SelfHealingIndex(index, store, log, pulled_records, in_step=in_step),
             mirror,
             meaning,
             changes=changes,
         )
-        for store, index, log, pulled_records, mirror, meaning in zip(
-            stores.records, stores.indexes, stores.logs, stores.pulled, mirrors, meanings,
-            strict=True,
+        for store, index, log, pulled_records, in_step, mirror, meaning in zip(
+            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step, mirrors,
+            meanings, strict=True,
         )
     ]  # fmt: skip
     workspace = Workspace(
@@ -255,6 +256,7 @@ def _build_postgres_stores(
     database = Postgres(url.get_secret_value())
     user = places.scope.user
     banks = (Bank(database, *_name_bank(places, owned)), Bank(database, user, ""))
+    indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
     return Stores(
         heads=PostgresHeads(banks[0]),
         journal=PostgresImportJournal(banks[0]),
@@ -262,9 +264,10 @@ def _build_postgres_stores(
             PostgresRecords(banks[0], make_fields),
             PostgresRecords(banks[1], make_fields),
         ),
-        indexes=(PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields)),
+        indexes=indexes,
         vectors=(PostgresVectors(banks[0]), PostgresVectors(banks[1])),
         logs=(PostgresErasedLog(banks[0]), PostgresErasedLog(banks[1])),
+        in_step=(indexes[0].is_in_step, indexes[1].is_in_step),
         describe=lambda: describe_state(banks),
         follow=lambda note, leaving: follow_changes(banks, note, leaving),
     )

@@ -15,6 +15,7 @@ from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Move
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.fields import make_fields
+from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
@@ -24,6 +25,7 @@ from memory_mcp.errors import (
 from memory_mcp.storage.postgres import schema
 from memory_mcp.storage.postgres.database import Postgres, fetch
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
+from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
 
@@ -157,15 +159,16 @@ async def test_a_busy_pool_is_said_to_be_busy(
     database: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who waits for a connection must not wait for ever, nor take it for an outage."""
-    monkeypatch.setattr("memory_mcp.storage.postgres.database.DATABASE_POOL_SECONDS_MAX", 0.1)
-    release = asyncio.Event()
+    release, held = asyncio.Event(), asyncio.Semaphore(0)
 
     async def hold(_connection: Any) -> None:
+        held.release()
         await release.wait()
 
     holders = [asyncio.create_task(database.run(hold)) for _ in range(2)]
-    while not all([pool.get_size() == 2 for pool in database._pools.values()] or [False]):  # noqa: ASYNC110  # pyright: ignore[reportPrivateUsage]
-        await asyncio.sleep(0)
+    for _ in holders:
+        await held.acquire()
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.DATABASE_POOL_SECONDS_MAX", 0.1)
     with pytest.raises(StoreUnavailableError, match=r"All 2 connections.*busy.*try again"):
         await database.rows("SELECT 1")
     release.set()
@@ -326,3 +329,23 @@ async def test_whoever_dies_lets_go_of_the_journal(database: Postgres) -> None:
         )
         async with journals[1].alone() as second:
             assert second
+
+
+async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
+    database: Postgres, scribe: Scribe
+) -> None:
+    """A team's memory may be a million records, and each command is a start."""
+    bank = new_bank(database.url, database)
+    store, index = PostgresRecords(bank, make_fields), PostgresIndex(bank, make_fields)
+    assert not await index.is_in_step(), "nobody has made it"
+    await index.mark_complete()
+    records = [scribe.record(f"number {n}") for n in range(3)]
+    for record in records:
+        await store.put(record)
+    assert await index.is_in_step()
+
+    await index.remove({records[0].id})
+    assert not await index.is_in_step()
+    await SelfHealingIndex(index, store, in_step=index.is_in_step).catch_up()
+    assert await index.ids() == {record.id for record in records}
+    assert await index.is_in_step()

@@ -81,6 +81,7 @@ class SelfHealingIndex:
     """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
+    `in_step` says, where index and records are in one place, that neither need be read through.
     Records in `pulled` came from the cloud and erase nothing. Once it has `caught_up`, what others
     write is a change for this process. While `goes_on`, it catches up beside the calls, and `left`
     records are not in it yet.
@@ -94,12 +95,14 @@ class SelfHealingIndex:
         pulled: PulledRecords | None = None,
         *,
         obeys: bool = True,
+        in_step: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._index = index
         self._records = records
         self._log = log
         self._pulled = pulled
         self._obeys = obeys  # untrusted records erase nothing, not even each other
+        self._in_step = in_step
         self._behind = False
         self._catching: asyncio.Task[CatchUpCounts] | None = None
         self._progress: Progress | None = None
@@ -350,6 +353,8 @@ class SelfHealingIndex:
         return await self._log.ids() if self._log else frozenset()
 
     async def _follow(self) -> CatchUpCounts:
+        if self._in_step and await self._in_step():
+            return CatchUpCounts(erased=await self._erase_late())
         # read the index first: a record is stored before it is indexed, so an id that is indexed
         # and then not stored is gone for good
         known = await self._index.ids()

@@ -199,6 +199,14 @@ class PostgresIndex:
         )
         return IdSummary(*rows[0])
 
+    async def is_in_step(self) -> bool:
+        """Whether every record has its entry, by their numbers: both come and go together."""
+        rows = await self.bank.rows(
+            "SELECT complete AND records + (SELECT count(*) FROM uncounted WHERE bank = :bank) "
+            "= (SELECT count(*) FROM record WHERE bank = :bank) FROM bank WHERE number = :bank"
+        )
+        return bool(rows[0][0])
+
     async def mark_complete(self) -> None:
         await self.bank.rows("UPDATE bank SET complete = true WHERE number = :bank")
 
