@@ -102,9 +102,10 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
             if (database := os.environ.get(SERVER_VARIABLE)) is None:
                 print(f"\nPostgreSQL: not measured; {SERVER_VARIABLE} names a server.")
                 return
-            with tempfile.TemporaryDirectory(dir=folder) as own:
-                for table in await measure_postgres(Path(own), sizes, database):
-                    show(table)
+            for size in sizes:
+                with tempfile.TemporaryDirectory(dir=folder) as own:
+                    async for table in measure_postgres(Path(own), size, database):
+                        show(table)
         case "add":
             show(await measure_adds(folder, sizes))
         case "model":

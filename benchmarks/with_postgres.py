@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -25,58 +25,51 @@ __all__ = ["SERVER_VARIABLE", "measure_postgres"]
 SERVER_VARIABLE: Final = "MEMORY_TEST_POSTGRES"
 _CALLS: Final = 100
 _WARM_UP: Final = 10
-_CLIENTS: Final = (1, 8, 64)
+_CLIENTS: Final = (1, 8, 32)
 _CALLS_OF_MANY: Final = 640
 _BARE: Final = "INSERT INTO bare (text) VALUES (:text)"
 
 
-async def measure_postgres(folder: Path, sizes: list[int], server: str) -> list[Table]:
+async def measure_postgres(folder: Path, size: int, server: str) -> AsyncGenerator[Table]:
     """Each call with files and with a database, in turn; then adds and searches of many clients."""
-    calls = Table(
-        f"PostgreSQL beside files, {_CALLS} calls of each in turn (ms)",
-        ("memories", "call", "files p50", "p95", "database p50", "p95"),
-        note="one insert: a row of 1 kB, committed, without anything around it",
-    )
+    url, there = await _make_database(server), folder / "database"
+    async with (
+        filled(folder / "files", size) as files,
+        filled(there, size, database=url) as database,
+    ):
+        await _run(url, "VACUUM ANALYZE")  # as autovacuum does, where it is on
+        yield await _compare(files, database, size, url)
     many = Table(
-        f"Many clients of one database, {_CALLS_OF_MANY} calls in all",
-        ("memories", "clients", "adds a second", "p95 (ms)", "searches a second", "p95 (ms)"),
+        f"Many clients of one database of {size:,}, {_CALLS_OF_MANY} calls in all",
+        ("clients", "adds a second", "p95 (ms)", "searches a second", "p95 (ms)"),
         note="all in one process, each client with connections of its own",
     )
-    for size in sizes:
-        url = await _make_database(server)
-        there = folder / f"database-{size}"
-        async with (
-            filled(folder / f"files-{size}", size) as files,
-            filled(there, size, database=url) as database,
-        ):
-            await _run(url, "VACUUM ANALYZE")  # as autovacuum does, where it is on
-            for name, took in (await _compare(files, database, url)).items():
-                cells = [figure(each) for each in took for figure in (p50, p95) if each]
-                calls.add(size, name, *([""] * (4 - len(cells))), *cells)
-        for clients in _CLIENTS:
-            many.add(size, clients, *await _measure_many(there, url, clients))
-        await _drop_database(server, url)
-    return [calls, many]
+    for clients in _CLIENTS:
+        many.add(clients, *await _measure_many(there, url, clients))
+    yield many
+    await _drop_database(server, url)
 
 
-async def _compare(
-    files: BuiltWorkspace, database: BuiltWorkspace, url: str
-) -> dict[str, tuple[list[float], list[float]]]:
-    took: dict[str, tuple[list[float], list[float]]] = {}
+async def _compare(files: BuiltWorkspace, database: BuiltWorkspace, size: int, url: str) -> Table:
+    table = Table(
+        f"PostgreSQL beside files, {size:,} memories, {_CALLS} calls of each in turn (ms)",
+        ("call", "files p50", "p95", "database p50", "p95"),
+        note="one insert: a row of 1 kB, committed, without anything around it",
+    )
     for name, call in _CALLS_OF_ONE.items():
-        sides = [(built, Corpus(seed=7)) for built in (files, database)]
-        figures = [list[float](), list[float]()]
+        sides = [(built.workspace, Corpus(seed=7), list[float]()) for built in (files, database)]
         for _ in range(_CALLS + _WARM_UP):
-            for (built, corpus), kept in zip(sides, figures, strict=True):
-                kept.append(await _time(call(built.workspace, corpus)))
-        took[name] = figures[0][_WARM_UP:], figures[1][_WARM_UP:]
+            for workspace, corpus, taken in sides:
+                taken.append(await _time(call(workspace, corpus)))
+        taken = [each[_WARM_UP:] for *_, each in sides]
+        table.add(name, p50(taken[0]), p95(taken[0]), p50(taken[1]), p95(taken[1]))
     bare = Postgres(url)
     await bare.rows("CREATE TABLE bare (text text)")
     values = {"text": "x" * 1_000}
     inserts = [await _time(bare.rows(_BARE, values)) for _ in range(_CALLS + _WARM_UP)]
     await bare.aclose()
-    took["one insert"] = [], inserts[_WARM_UP:]
-    return took
+    table.add("one insert", "", "", p50(inserts[_WARM_UP:]), p95(inserts[_WARM_UP:]))
+    return table
 
 
 async def _measure_many(folder: Path, url: str, clients: int) -> tuple[float, float, float, float]:
