@@ -36,6 +36,8 @@ _LEFT_SHARE: Final = 0.10
 _SUPERSEDED_SHARE: Final = 0.05
 _USER_SHARE: Final = 0.01
 _BATCH: Final = 1_000
+_AT_ONCE: Final = 8
+"""Records put at once: a database commits them together."""
 _USERS: Final = SegmentId("the user's")
 _DAYS: Final = 300
 """The memories were written over so many days, up to an hour ago: ten folders, one a month."""
@@ -159,7 +161,9 @@ async def _fill(built: BuiltWorkspace, size: int) -> None:
         batches[draft.reach == "user"].append(record)
         if number % _BATCH == _BATCH - 1 or number == size - 1:
             for records, index, batch in zip(built.records, built.indexes, batches, strict=True):
-                await asyncio.gather(*(records.put(each) for each in batch))
+                for start in range(0, len(batch), _AT_ONCE):
+                    some = batch[start : start + _AT_ONCE]
+                    await asyncio.gather(*(records.put(each) for each in some))
                 await index.add(batch)
                 batch.clear()
 
