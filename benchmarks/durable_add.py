@@ -16,6 +16,7 @@ from memory_mcp import memories
 from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
+from memory_mcp.storage.files.records import LocalRecords
 
 __all__ = ["measure_adds", "write_bare"]
 
@@ -67,6 +68,7 @@ async def _in_turn(built: BuiltWorkspace) -> tuple[list[float], list[float], lis
         took_plain, added = await _timed(memories.add_memory(plain_workspace, corpus.draft()))
         assert isinstance(added, MemoryAdded)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
+        assert isinstance(owner, LocalRecords)  # noqa: S101  # the same
         path = owner.path(added.record.id)
         data = path.read_bytes()
         begin = time.perf_counter()

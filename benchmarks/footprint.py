@@ -9,6 +9,8 @@ from house import filled
 from report import Table
 from wire import NOTHING, SERVER, Wire, started
 
+from memory_mcp.build import INDEX_FILE
+
 __all__ = ["measure_footprint", "resident_mb"]
 
 _SEARCHES: Final = 100
@@ -21,8 +23,12 @@ async def measure_footprint(folder: Path, sizes: list[int]) -> tuple[Table, Tabl
     )
     for size in sizes:
         async with filled(folder / str(size), size) as built:
-            indexes = [index.path.stat().st_size for index in built.indexes]
-            files = [path.stat().st_size for path in built.records[0].root.glob("*/*.json")]
+            places = built.places
+            indexes = [
+                (each / INDEX_FILE).stat().st_size
+                for each in (places.machine_dir, places.user_state_dir)
+            ]
+            files = [path.stat().st_size for path in places.memory_dir.glob("*/*.json")]
         # a short log may stand beside the index; it is folded into it when the server ends
         whole = sum(indexes)
         room.add(size, whole / 1e6, whole // size, sum(files) // max(1, len(files)))

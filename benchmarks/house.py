@@ -4,6 +4,7 @@ The files are the real ones (`LocalRecords` writes them), only the fsync is left
 filled by `SqliteIndex.add` in batches. What is measured afterwards is done by the real workspace.
 """
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from corpus import Corpus
+from pydantic import SecretStr
 
 from memory_mcp import branches, sessions
 from memory_mcp.build import BuiltWorkspace, open_workspace
@@ -34,6 +36,8 @@ _LEFT_SHARE: Final = 0.10
 _SUPERSEDED_SHARE: Final = 0.05
 _USER_SHARE: Final = 0.01
 _BATCH: Final = 1_000
+_AT_ONCE: Final = 8
+"""Records put at once: a database commits them together."""
 _USERS: Final = SegmentId("the user's")
 _DAYS: Final = 300
 """The memories were written over so many days, up to an hour ago: ten folders, one a month."""
@@ -52,9 +56,11 @@ class QuickDisk(Disk):
             log.write(line + b"\n")
 
 
-def settings_in(folder: Path, embedder: EmbedderName = "none") -> Settings:
-    """A project and a user of their own under this folder."""
+def settings_in(folder: Path, embedder: EmbedderName = "none", database: str = "") -> Settings:
+    """A project and a user of their own under this folder, or with their memories in a database."""
     return Settings(
+        provider="postgres" if database else "auto",
+        postgres_url=SecretStr(database) if database else None,
         project_dir=folder / "project",
         home=folder / "home",
         user="bench",
@@ -73,20 +79,22 @@ def lend_model(folder: Path, model_home: Path) -> None:
 
 @asynccontextmanager
 async def filled(
-    folder: Path, size: int, *, chain: int = CHAIN, forks: int = 0
+    folder: Path, size: int, *, chain: int = CHAIN, forks: int = 0, database: str = ""
 ) -> AsyncGenerator[BuiltWorkspace]:
     """The real workspace over a project of that many memories; filled if this is the first time.
 
-    `chain` is the number of segments on the visible chain, `forks` that of further branches.
+    `chain` is the number of segments on the visible chain, `forks` that of further branches. The
+    memories are in files, or in the `database` of this URL.
     """
     done = folder / "filled"
     if not done.exists():
         _work_tree(folder / "project")
-        async with open_workspace(settings_in(folder), disk=QuickDisk()) as built:
+        begun = settings_in(folder, database=database)
+        async with open_workspace(begun, disk=QuickDisk()) as built:
             await _lay_timeline(built.workspace, chain, forks)
             await _fill(built, size)
         done.touch()
-    async with open_workspace(settings_in(folder)) as built:
+    async with open_workspace(settings_in(folder, database=database)) as built:
         await sessions.catch_up(built.workspace)  # a kept project may be of another version's index
         yield built
 
@@ -153,8 +161,9 @@ async def _fill(built: BuiltWorkspace, size: int) -> None:
         batches[draft.reach == "user"].append(record)
         if number % _BATCH == _BATCH - 1 or number == size - 1:
             for records, index, batch in zip(built.records, built.indexes, batches, strict=True):
-                for each in batch:
-                    await records.put(each)
+                for start in range(0, len(batch), _AT_ONCE):
+                    some = batch[start : start + _AT_ONCE]
+                    await asyncio.gather(*(records.put(each) for each in some))
                 await index.add(batch)
                 batch.clear()
 

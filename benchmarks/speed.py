@@ -8,6 +8,7 @@ in turn, rather than tables of two runs. See benchmarks/README.md for what each 
 
 import argparse
 import asyncio
+import os
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -25,10 +26,11 @@ from report import machine, show
 from searching import measure_reading, measure_searches
 from with_cloud import measure_cloud
 from with_model import measure_meaning
+from with_postgres import SERVER_VARIABLE, measure_postgres
 
 _PARTS: Final = (
     "start", "hook", "search", "read", "memory", "processes", "cloud", "model", "context",
-    "growth", "layers", "add",
+    "growth", "layers", "postgres", "add",
 )  # fmt: skip
 """Adding comes last: it makes the projects larger that the others look at."""
 
@@ -96,6 +98,14 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
         case "layers":
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 show(await measure_layers(Path(own), max(sizes)))
+        case "postgres":
+            if (database := os.environ.get(SERVER_VARIABLE)) is None:
+                print(f"\nPostgreSQL: not measured; {SERVER_VARIABLE} names a server.")
+                return
+            for size in sizes:
+                with tempfile.TemporaryDirectory(dir=folder) as own:
+                    async for table in measure_postgres(Path(own), size, database):
+                        show(table)
         case "add":
             show(await measure_adds(folder, sizes))
         case "model":

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import postgres
 import pytest
 from cloud import Cloud
 from cloud_server import serving
@@ -20,13 +21,21 @@ from dropping import drop
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
+from postgres import clean_postgres, postgres_url
 from sqs import sqs, sqs_server
 
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
 from memory_mcp.storage.sqlite import database
 
-__all__ = ["drop", "minilm_folder", "sqs", "sqs_server"]  # fixtures that have a module of their own
+__all__ = [
+    "clean_postgres",
+    "drop",
+    "minilm_folder",
+    "postgres_url",
+    "sqs",
+    "sqs_server",
+]  # fixtures that have a module of their own
 
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
 
@@ -59,6 +68,10 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what the nightly search runs, before tests are chosen by their markers."""
+    if postgres.PROVIDER:
+        told_of_files = [item for item in items if item.get_closest_marker("files")]
+        items[:] = [item for item in items if item not in told_of_files]
+        config.hook.pytest_deselected(items=told_of_files)
     cases = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         if item.get_closest_marker("sampled") and not item.get_closest_marker("nightly"):
@@ -76,11 +89,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give `era` both revisions of the protocol; the older one is nightly in a mere story."""
+    """Tell each story with both providers, and in both revisions of the protocol.
+
+    The older revision is nightly in a mere story, and so is the database in most.
+    """
+    if _is_told_twice(metafunc):
+        taste = metafunc.definition.path.stem in _WITH_DATABASE
+        marks = [] if taste else [pytest.mark.nightly]
+        metafunc.parametrize(
+            "provider",
+            [
+                pytest.param("files", id=pytest.HIDDEN_PARAM),
+                pytest.param("postgres", id="postgres", marks=marks),
+            ],
+            indirect=True,
+        )
     if "era" in metafunc.fixturenames:
         both = metafunc.definition.get_closest_marker("protocol") is not None
         legacy = pytest.param("legacy", id="2025-11-25", marks=[] if both else pytest.mark.nightly)
         metafunc.parametrize("era", [legacy, pytest.param("auto", id="2026-07-28")])
+
+
+_WITH_DATABASE = ("test_backtrack", "test_checkpoint", "test_update_forget", "test_in_one_step")
+"""Stories that are told with their memories in a database in the default run, too."""
+
+
+def _is_told_twice(metafunc: pytest.Metafunc) -> bool:
+    """Whether it is a story that does not tell of files."""
+    story = metafunc.definition.path.parent.name == "stories"
+    told_of_files = metafunc.definition.get_closest_marker("files") is not None
+    return story and not told_of_files and not postgres.PROVIDER
 
 
 def keep_compiled_modules() -> None:
@@ -100,12 +138,26 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture
+def provider(request: pytest.FixtureRequest) -> str:
+    """Where this test keeps its memories: `files`, or `postgres`."""
+    return getattr(request, "param", postgres.PROVIDER or "files")
+
+
 @pytest.fixture(autouse=True)
-def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own_environment(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, provider: str
+) -> None:
     """No test reads how this machine is set up, or writes to its user's memory."""
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MEMORY_HOME", str(tmp_path / "home"))
+    if provider == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        postgres.wipe(url)
+        monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
+        monkeypatch.setenv("MEMORY_PROVIDER", "postgres")
+        monkeypatch.setenv("MEMORY_POSTGRES_URL", url)
     monkeypatch.chdir(tmp_path)  # the work tree around the tests is a project too
 
 
@@ -150,7 +202,10 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(tmp_path: Path, project: Path) -> Settings:
     """A session in that project which approves without asking."""
-    return Settings(project_dir=project, home=tmp_path / "home", user="ada", approval="auto")
+    where = postgres.provider_settings()
+    return Settings(
+        project_dir=project, home=tmp_path / "home", user="ada", approval="auto", **where
+    )
 
 
 @pytest.fixture

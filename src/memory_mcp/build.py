@@ -6,12 +6,22 @@ the local model. Files and indexes are opened on first use.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from memory_mcp.config.places import ProjectFolders, find_project_folders, find_user_folder
+from pydantic import SecretStr
+
+from memory_mcp import rendered
+from memory_mcp.config.places import (
+    ProjectFolders,
+    find_project_folders,
+    find_user_folder,
+    name_folder,
+)
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
@@ -40,7 +50,18 @@ from memory_mcp.models.local import (
     is_extra_installed,
     read_manifest,
 )
-from memory_mcp.ports import Embedder, LanguageModel, NudgeQueue, ResourceFiles
+from memory_mcp.ports import (
+    Embedder,
+    ErasedLog,
+    HeadStore,
+    ImportJournal,
+    LanguageModel,
+    NudgeQueue,
+    RecordStore,
+    ResourceFiles,
+    SearchIndex,
+    VectorIndex,
+)
 from memory_mcp.storage.files.code import LocalCode
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
@@ -79,16 +100,30 @@ class BuiltWorkspace:
     workspace: Workspace
     places: ProjectFolders
     owned: ProjectOwnership | None
-    heads: LocalHeads
-    records: tuple[LocalRecords, LocalRecords]
-    indexes: tuple[SqliteIndex, SqliteIndex]
-    pulled: tuple[SqlitePulledRecords, ...]
+    stores: "Stores"
     embedder: Embedder | None = None
+
+    @property
+    def heads(self) -> HeadStore:
+        return self.stores.heads
+
+    @property
+    def records(self) -> tuple[RecordStore, RecordStore]:
+        return self.stores.records
+
+    @property
+    def indexes(self) -> tuple[SearchIndex, SearchIndex]:
+        return self.stores.indexes
+
+    async def keep_following(self, leaving: asyncio.Event) -> None:
+        """Note what other processes change in a database, until this one leaves."""
+        if self.stores.follow and self.workspace.policy.enabled:
+            await self.stores.follow(self.workspace.project.changes.note, leaving)
 
     async def aclose(self) -> None:
         """Close what was opened."""
-        for file in (*self.indexes, *self.pulled):
-            await file.aclose()
+        for each in (*self.stores.indexes, *filter(None, self.stores.pulled)):
+            await each.aclose()
         if self.workspace.strangers:
             await self.workspace.strangers.bank.index.aclose()
         if self.embedder:
@@ -98,6 +133,26 @@ class BuiltWorkspace:
         for bank in self.workspace.banks:
             if bank.mirror:
                 await bank.mirror.aclose()
+
+
+@frozen
+class Stores:
+    """Where memories rest, and what is derived of them: the project's, then the user's.
+
+    Where the records are no files, `in_step` says whether the index has them all, `describe` what
+    they come to (`LocalViews`), and `follow` tells when other processes change them.
+    """
+
+    heads: HeadStore
+    journal: ImportJournal
+    records: tuple[RecordStore, RecordStore]
+    indexes: tuple[SearchIndex, SearchIndex]
+    vectors: tuple[VectorIndex, VectorIndex]
+    logs: tuple[ErasedLog, ErasedLog]
+    pulled: tuple[SqlitePulledRecords, SqlitePulledRecords] | tuple[None, None] = (None, None)
+    in_step: tuple[Callable[[], Awaitable[bool]] | None, ...] = (None, None)
+    describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
+    follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
 
 
 def build_workspace(
@@ -110,47 +165,42 @@ def build_workspace(
 
     A `shared` embedder takes the place of one of its own; whoever made it closes it.
     """
+    settings = _require_database(settings)
     places = find_project_folders(settings, start)
     writer = _make_private(settings, disk)
-    below = str(places.project_dir or "")
     if places.project_dir:
         writer.roots = (places.project_dir,)
     writer.private = (*writer.private, places.machine_dir)
     writer.settings = places.settings
     owned = _build_owned(settings, places, writer)
+    below = str(places.project_dir or "")
     folder = RecordFolder(places.memory_dir, below, setting=writer.setting_of(places.memory_dir))
-    records = (
-        LocalRecords(folder, writer, owned),
-        LocalRecords(RecordFolder(places.user_memory_dir, setting="MEMORY_HOME"), writer),
+    stores = (
+        _build_local_stores(places, folder, owned, writer)
+        if settings.provider != "postgres" or settings.postgres_url is None
+        else _build_postgres_stores(settings.postgres_url, places, owned)
     )
-    folders = (places.machine_dir, places.user_state_dir)
     trees = tuple(each for each in (places.project_dir, places.work_tree) if each)
-    indexes = tuple(_build_index(folder / INDEX_FILE, writer) for folder in folders)
-    pulled = tuple(
-        SqlitePulledRecords(each / OUTBOX_FILE, lambda each=each: writer.prepare(each))
-        for each in folders
-    )
-    heads = LocalHeads(places.state_dir, writer, owned, below=below)
     source = find_cloud_key(settings)
     mirrors = _build_mirrors(settings, source, places, owned, writer)
     own_model = None if shared else build_embedder(settings)
     model = shared or own_model
     wake = asyncio.Event()
-    meanings = [SemanticIndex(model, SqliteVectors(i), wake) if model else None for i in indexes]
+    meanings = [SemanticIndex(model, each, wake) if model else None for each in stores.vectors]
     changes = Changes()
-    logs = [LocalErasedLog(each, writer) for each in folders]
     banks = [
         MemoryBank(
             store,
-            SelfHealingIndex(index, store, log, pulled_records),
+            SelfHealingIndex(index, store, log, pulled_records, in_step=in_step),
             mirror,
             meaning,
             changes=changes,
         )
-        for store, index, log, pulled_records, mirror, meaning in zip(
-            records, indexes, logs, pulled, mirrors, meanings, strict=True
+        for store, index, log, pulled_records, in_step, mirror, meaning in zip(
+            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step, mirrors,
+            meanings, strict=True,
         )
-    ]
+    ]  # fmt: skip
     git = _build_git(settings, places, writer)
     workspace = Workspace(
         project=banks[0],
@@ -158,24 +208,22 @@ def build_workspace(
         strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
         git=git,
         code=LocalCode(places.work_tree) if places.work_tree else None,
-        heads=heads,
+        heads=stores.heads,
         nudges=_build_nudges(settings, writer),
-        views=_build_views(places, settings, writer, git),
+        views=_build_views(places, settings, stores, writer, git),
         inbox=LocalInbox(places.machine_dir, writer, trees),
         suggestions=LocalSuggestions(places.machine_dir, writer),
-        journal=LocalImportJournal(places.machine_dir, writer),
+        journal=stores.journal,
         clock=SystemClock(),
         ids=SystemIds(),
         provenance=GitProvenance(places.work_tree, session=settings.session),
         caller=Caller(places.scope, check_branch(settings.branch)),
-        policy=_build_policy(settings, places, source),
+        policy=_build_policy(settings, places, source, owned),
         conversations=Conversations(check_branch(settings.branch)),
         reviews=LocalReviews(places.user_state_dir / "reviews" / places.machine_dir.name, writer),
         language=build_language_model(settings),
     )
-    return BuiltWorkspace(
-        workspace, places, owned, heads, records, (indexes[0], indexes[1]), pulled, own_model
-    )
+    return BuiltWorkspace(workspace, places, owned, stores, own_model)
 
 
 def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
@@ -188,7 +236,102 @@ def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
         _make_private(settings, disk).prepare(settings.project_dir)
 
 
-def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource) -> Policy:
+def _build_local_stores(
+    places: ProjectFolders, folder: RecordFolder, owned: ProjectOwnership | None, disk: Disk
+) -> Stores:
+    """Records and heads in files, and SQLite beside them."""
+    folders = (places.machine_dir, places.user_state_dir)
+    indexes = (
+        _build_index(folders[0] / INDEX_FILE, disk),
+        _build_index(folders[1] / INDEX_FILE, disk),
+    )
+    below = str(places.project_dir or "")
+    return Stores(
+        heads=LocalHeads(places.state_dir, disk, owned, below=below),
+        journal=LocalImportJournal(places.machine_dir, disk),
+        records=(
+            LocalRecords(folder, disk, owned),
+            LocalRecords(RecordFolder(places.user_memory_dir, setting="MEMORY_HOME"), disk),
+        ),
+        indexes=indexes,
+        vectors=(SqliteVectors(indexes[0]), SqliteVectors(indexes[1])),
+        logs=(LocalErasedLog(folders[0], disk), LocalErasedLog(folders[1], disk)),
+        pulled=(_build_pulled(folders[0], disk), _build_pulled(folders[1], disk)),
+    )
+
+
+def _build_pulled(folder: Path, disk: Disk) -> SqlitePulledRecords:
+    return SqlitePulledRecords(folder / OUTBOX_FILE, lambda: disk.prepare(folder))
+
+
+def _build_postgres_stores(
+    url: SecretStr, places: ProjectFolders, owned: ProjectOwnership | None
+) -> Stores:
+    """Everything in one database; the project's bank is everyone's who may use that."""
+    from memory_mcp.storage.postgres import (  # noqa: PLC0415  # an extra, and few have it
+        Bank,
+        Postgres,
+        PostgresErasedLog,
+        PostgresHeads,
+        PostgresImportJournal,
+        PostgresIndex,
+        PostgresRecords,
+        PostgresVectors,
+        describe_state,
+        follow_changes,
+    )
+
+    database = Postgres(url.get_secret_value())
+    user = places.scope.user
+    banks = (Bank(database, *_name_bank(places, owned)), Bank(database, user, ""))
+    indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
+    return Stores(
+        heads=PostgresHeads(banks[0]),
+        journal=PostgresImportJournal(banks[0]),
+        records=(
+            PostgresRecords(banks[0], make_fields),
+            PostgresRecords(banks[1], make_fields),
+        ),
+        indexes=indexes,
+        vectors=(PostgresVectors(banks[0]), PostgresVectors(banks[1])),
+        logs=(PostgresErasedLog(banks[0]), PostgresErasedLog(banks[1])),
+        in_step=(indexes[0].is_in_step, indexes[1].is_in_step),
+        describe=lambda: describe_state(banks),
+        follow=lambda note, leaving: follow_changes(banks, note, leaving),
+    )
+
+
+def _name_bank(places: ProjectFolders, owned: ProjectOwnership | None) -> tuple[str, str]:
+    """The owner and the name of the project's bank.
+
+    A name that comes from the repository alone opens nobody's: an archive can claim to be any
+    project. Then, and without a remote, the folder has a bank of its user's own.
+    """
+    if places.remote and owned and owned.may_use_cloud():
+        return "", places.remote
+    return places.scope.user, name_folder(places.project_dir)
+
+
+def _require_database(settings: Settings) -> Settings:
+    """The settings, with memory off if they ask for a database that nothing leads to."""
+    if settings.provider != "postgres" or not settings.enabled:
+        return settings
+    if settings.postgres_url is None:
+        why = "MEMORY_POSTGRES_URL is not set. Set it to postgresql://user@host:port/database"
+    elif find_spec("asyncpg") is None:
+        why = "its driver is not installed. Run `pip install 'backtrack-memory[postgres]'`"
+    else:
+        return settings
+    off = f"Memory is off: MEMORY_PROVIDER is postgres, and {why}, then start again."
+    return replace(settings, enabled=False, off=off, warnings=(*settings.warnings, off))
+
+
+def _build_policy(
+    settings: Settings,
+    places: ProjectFolders,
+    source: KeySource,
+    owned: ProjectOwnership | None,
+) -> Policy:
     return Policy(
         enabled=settings.enabled,
         off=settings.off,
@@ -196,7 +339,7 @@ def _build_policy(settings: Settings, places: ProjectFolders, source: KeySource)
         lost=bool(places.lost) or settings.lost,
         approval=settings.approval,
         phase=settings.phase,
-        warnings=_collect_warnings(settings, places, source),
+        warnings=_collect_warnings(settings, places, source, owned),
         reminds="hooks" not in settings.toolsets,  # else the hooks do
         weights=settings.weights,
         secrets=settings.secrets,
@@ -329,7 +472,11 @@ def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:
 
 
 def _build_views(
-    places: ProjectFolders, settings: Settings, disk: Disk, git: GitFollower | None
+    places: ProjectFolders,
+    settings: Settings,
+    stores: Stores,
+    disk: Disk,
+    git: GitFollower | None,
 ) -> LocalViews:
     """The rendered files: beside the memories, and in the project's `.claude`."""
     return LocalViews(
@@ -337,19 +484,40 @@ def _build_views(
         places.memory_dir,
         (places.user_state_dir, places.user_memory_dir),
         disk,
-        head_file=places.state_dir / HEAD_FILE,
+        head_file=(
+            places.machine_dir / rendered.DATABASE_STATE_FILE
+            if stores.describe
+            else places.state_dir / HEAD_FILE
+        ),
         project=places.project_dir,
         whose=(settings.user, str(settings.home or "")),
         follows=git.list_followed if git else tuple,
+        describe=stores.describe,
     )
 
 
 def _collect_warnings(
-    settings: Settings, places: ProjectFolders, source: KeySource
+    settings: Settings,
+    places: ProjectFolders,
+    source: KeySource,
+    owned: ProjectOwnership | None,
 ) -> tuple[str, ...]:
     """What cannot be as the settings ask for, and what to do."""
     lost = (places.lost,) if places.lost else ()
-    return (*settings.warnings, *lost, *_warn_without_key(settings, source))
+    alone = (_UNSHARED.format(places.remote),) if _is_unshared(settings, owned) else ()
+    return (*settings.warnings, *lost, *alone, *_warn_without_key(settings, source))
+
+
+_UNSHARED: Final = (
+    "The name {!r} comes from the repository alone, so this folder has a memory of its own in the "
+    "database. To use the project's, run `memory-mcp trust`, then start again."
+)
+
+
+def _is_unshared(settings: Settings, owned: ProjectOwnership | None) -> bool:
+    """Whether the project's bank in the database is not used, because nobody vouched for it."""
+    in_database = settings.enabled and settings.provider == "postgres"
+    return in_database and owned is not None and not owned.may_use_cloud()
 
 
 def _warn_without_key(settings: Settings, source: KeySource) -> tuple[str, ...]:
@@ -399,7 +567,7 @@ def is_cloud_chosen(settings: Settings, source: KeySource) -> bool:
     match settings.provider:
         case _ if settings.cloud_off:
             return False
-        case "local":
+        case "local" | "postgres":
             return False
         case "supermemory":
             return True

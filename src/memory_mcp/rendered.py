@@ -16,6 +16,8 @@ from binascii import crc32
 from collections.abc import Iterable
 from typing import Any, Final, TypedDict, cast
 
+DATABASE_STATE_FILE: Final = "database-state"
+"""Stands in a machine's folder for a head that is in a database, and changes with it."""
 _FOLDER: Final = "rendered"
 _RESERVED: Final = frozenset(
     ("con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)))

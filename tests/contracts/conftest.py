@@ -8,26 +8,31 @@ import pytest
 from cloud import Cloud
 from fakes import Scribe
 from outboxes import Doors
+from postgres import new_bank
 from remotes import remote_of
 from stores_in_memory import MemoryIndex
 
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import Outbox, SearchIndex
+from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.supermemory.client import Supermemory
 
-INDEXES: dict[str, Callable[[Path], SearchIndex]] = {
-    "sqlite": lambda path: SqliteIndex(path, make_fields, lambda: None),
-    "memory": lambda path: MemoryIndex(),  # noqa: ARG005
+INDEXES: dict[str, Callable[[Path, pytest.FixtureRequest], SearchIndex]] = {
+    "sqlite": lambda path, _: SqliteIndex(path, make_fields, lambda: None),
+    "postgres": lambda _, request: PostgresIndex(
+        new_bank(request.getfixturevalue("postgres_url")), make_fields
+    ),
+    "memory": lambda _, __: MemoryIndex(),
 }
 """Every index there is. A new store is one line here, and obeys every suite below."""
 
 
 @pytest.fixture(params=INDEXES)
 def new_index(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], SearchIndex]:
-    """Makes an index over a file of its own."""
+    """Makes an index over a file or a bank of its own."""
     files = itertools.count()
-    return lambda: INDEXES[request.param](tmp_path / f"index{next(files)}.sqlite3")
+    return lambda: INDEXES[request.param](tmp_path / f"index{next(files)}.sqlite3", request)
 
 
 @pytest.fixture

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes import Scribe
+from postgres import new_bank
 from stores_in_memory import MemoryHeads
 
 from memory_mcp.disk import Disk
@@ -16,14 +18,23 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import ConflictError, NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import HeadStore
 from memory_mcp.storage.files.heads import HEAD_FILE, HISTORY_FILE, LocalHeads
+from memory_mcp.storage.postgres.heads import PostgresHeads
 from memory_mcp.timeline.moves import apply_move, fold_moves
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["local", "memory"])
-def heads(request: pytest.FixtureRequest, tmp_path: Path) -> HeadStore:
-    return LocalHeads(tmp_path / ".state", Disk()) if request.param == "local" else MemoryHeads()
+@pytest.fixture(params=["local", "postgres", "memory"])
+async def heads(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[HeadStore]:
+    match request.param:
+        case "local":
+            yield LocalHeads(tmp_path / ".state", Disk())
+        case "postgres":
+            bank = new_bank(request.getfixturevalue("postgres_url"))
+            yield PostgresHeads(bank)
+            await bank.database.aclose()
+        case _:
+            yield MemoryHeads()
 
 
 @pytest.fixture
@@ -133,10 +144,17 @@ async def test_of_many_that_compete_exactly_one_succeeds(heads: HeadStore, tmp_p
     """N sessions plan from the same head; whoever is second must know that it was."""
     scribe = Scribe()
     competing = [after(None, a_checkpoint(scribe, f"session {n}")) for n in range(12)]
-    doors = [
-        LocalHeads(tmp_path / ".state", Disk()) if isinstance(heads, LocalHeads) else heads
-        for _ in competing
-    ]
+
+    def another_door() -> HeadStore:
+        match heads:
+            case LocalHeads():
+                return LocalHeads(tmp_path / ".state", Disk())
+            case PostgresHeads():
+                return PostgresHeads(heads.bank)
+            case _:
+                return heads
+
+    doors = [another_door() for _ in competing]
 
     answers = await asyncio.gather(
         *(door.replace(head, expected=0) for door, head in zip(doors, competing, strict=True)),

@@ -1,51 +1,57 @@
 """The contract of `ports.ImportJournal`, for the file and for the one in memory."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
 from fakes import Scribe
+from postgres import new_bank
 from stores_in_memory import MemoryJournal
 
 from memory_mcp.disk import Disk
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 from memory_mcp.ports import ImportJournal
 from memory_mcp.storage.files.imports import JOURNAL_FILE, LocalImportJournal
+from memory_mcp.storage.postgres.heads import PostgresImportJournal
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["file", "memory"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> ImportJournal:
-    return (
-        LocalImportJournal(tmp_path / ".state", Disk())
-        if request.param == "file"
-        else MemoryJournal()
-    )
+@pytest.fixture(params=["file", "postgres", "memory"])
+async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[ImportJournal]:
+    match request.param:
+        case "file":
+            yield LocalImportJournal(tmp_path / ".state", Disk())
+        case "postgres":
+            bank = new_bank(request.getfixturevalue("postgres_url"))
+            yield PostgresImportJournal(bank)
+            await bank.database.aclose()
+        case _:
+            yield MemoryJournal()
 
 
 async def test_what_was_noted_is_there_until_it_is_cleared(journal: ImportJournal) -> None:
     """It is what a cut is completed from."""
     scribe = Scribe()
     records = [scribe.record(text) for text in ("one", "\n\t\n", "three")]
-    with journal.alone() as alone:
+    async with journal.alone() as alone:
         assert alone
-        assert not journal.waiting()
+        assert not await journal.waiting()
         assert await journal.noted() == []
         await journal.note(records)
-        assert journal.waiting()
+        assert await journal.waiting()
         assert await journal.noted() == records
         await journal.clear()
         await journal.clear()
-        assert not journal.waiting()
+        assert not await journal.waiting()
         assert await journal.noted() == []
 
 
 async def test_only_one_at_a_time_holds_it(journal: ImportJournal) -> None:
     """Two that complete the same import could each take back what the other wrote."""
-    with journal.alone() as first, journal.alone() as second:
+    async with journal.alone() as first, journal.alone() as second:
         assert (first, second) == (True, False)
-    with journal.alone() as again:
+    async with journal.alone() as again:
         assert again
 
 
@@ -95,4 +101,4 @@ async def test_a_journal_that_cannot_be_read_stays_and_is_named(
 
     with pytest.raises(error):
         await journal.noted()
-    assert journal.waiting()
+    assert await journal.waiting()

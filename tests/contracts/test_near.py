@@ -20,10 +20,14 @@ IN_THE_WAY = 400
 """More than any look at the nearest few would reach."""
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "postgres", "memory"])
 async def door(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Door]:
-    path = tmp_path / "index.sqlite3" if request.param == "sqlite" else None
-    async with doors_to(path, 1) as [found]:
+    where = {
+        "sqlite": lambda: tmp_path / "index.sqlite3",
+        "postgres": lambda: request.getfixturevalue("postgres_url"),
+        "memory": lambda: None,
+    }[request.param]()
+    async with doors_to(where, 1) as [found]:
         yield found
 
 

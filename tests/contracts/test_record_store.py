@@ -2,30 +2,38 @@
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from fakes import FakeIds, Scribe
+from postgres import new_bank
 from stores_in_memory import MemoryRecords
 
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId
 from memory_mcp.domain.record import Move, Record
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import RecordStore
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
+from memory_mcp.storage.postgres.records import PostgresRecords
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["local", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> RecordStore:
-    return (
-        LocalRecords(RecordFolder(tmp_path / "memory"), Disk())
-        if request.param == "local"
-        else MemoryRecords()
-    )
+@pytest.fixture(params=["local", "postgres", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[RecordStore]:
+    match request.param:
+        case "local":
+            yield LocalRecords(RecordFolder(tmp_path / "memory"), Disk())
+        case "postgres":
+            bank = new_bank(request.getfixturevalue("postgres_url"))
+            yield PostgresRecords(bank, make_fields)
+            await bank.database.aclose()
+        case _:
+            yield MemoryRecords()
 
 
 @pytest.fixture

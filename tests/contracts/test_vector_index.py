@@ -21,11 +21,15 @@ LEASE = timedelta(seconds=60)
 OTHER = "another-model/1"
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "postgres", "memory"])
 async def doors(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[list[Door]]:
     """Two processes' doors to one index."""
-    path = tmp_path / "index.sqlite3" if request.param == "sqlite" else None
-    async with doors_to(path, 2) as found:
+    where = {
+        "sqlite": lambda: tmp_path / "index.sqlite3",
+        "postgres": lambda: request.getfixturevalue("postgres_url"),
+        "memory": lambda: None,
+    }[request.param]()
+    async with doors_to(where, 2) as found:
         yield found
 
 

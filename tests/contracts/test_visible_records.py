@@ -232,3 +232,15 @@ async def test_a_part_of_an_id_names_what_may_be_seen(index: SearchIndex, scribe
     assert await index.named(move.id, None, 9) == []
     for nothing in ("", "0", here[0].id[:3], here[1].id[-7:], "%", "____", "🦩" * 8):
         assert await index.named(nothing, None, 9) == []
+
+
+async def test_an_exclusion_outside_of_the_timeline_holds_as_long_as_its_reason(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """What stands in the place of others may be abandoned, wherever the exclusion itself lives."""
+    reason, hidden = scribe.record(segment=ELSEWHERE), scribe.record(segment=HERE)
+    excludes = {"kind": "exclusion", "supersedes": (hidden.id,), "derived_from": (reason.id,)}
+    await index.add([reason, hidden, scribe.record(**excludes)])
+
+    assert await index.find(seen(scribe, HERE), Filters(), 9) == [hidden.id]
+    assert await index.find(seen(scribe, HERE, ELSEWHERE), Filters(), 9) == [reason.id]

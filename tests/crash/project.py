@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from postgres import provider_settings
+
 from memory_mcp import maintenance, search
 from memory_mcp.branches import report_head
 from memory_mcp.build import BuiltWorkspace, open_workspace
@@ -59,7 +61,9 @@ def make_project(root: Path) -> Path:
 
 def settings_in(root: Path) -> Settings:
     """The settings of a session on the project that `make_project` made."""
-    return Settings(project_dir=root / "shop", home=root / "home", user="ann")
+    return Settings(
+        project_dir=root / "shop", home=root / "home", user="ann", **provider_settings()
+    )
 
 
 def machine_of(root: Path) -> Path:

@@ -13,6 +13,7 @@ from project import doctor_is_content, make_project, opened
 from memory_mcp import maintenance, sessions
 from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 
@@ -21,8 +22,14 @@ PATIENCE_SECONDS = 60
 """How long the leases of killed processes may take to run out: no measure of speed."""
 
 
+def index_of(built: BuiltWorkspace) -> SqliteIndex:
+    index = built.indexes[0]
+    assert isinstance(index, SqliteIndex)
+    return index
+
+
 async def count(built: BuiltWorkspace, what: str) -> int:
-    rows = await built.indexes[0].file.rows(f"SELECT count(*) FROM {what}")
+    rows = await index_of(built).file.rows(f"SELECT count(*) FROM {what}")
     return rows[0][0]
 
 
@@ -55,7 +62,7 @@ async def everything_is_encoded_once(built: BuiltWorkspace, crew: Crew) -> None:
             await asyncio.sleep(0.1)
     meaning = workspace.project.meaning
     assert meaning is not None
-    assert await built.indexes[0].file.check_integrity() == "ok"
+    assert await index_of(built).file.check_integrity() == "ok"
     assert await meaning.vectors.damaged() == 0
     assert await count(built, "encoding") == 0
     assert await count(built, "embedder") == 1

@@ -266,18 +266,18 @@ async def test_a_reason_stays_on_the_road_on_which_it_was_given(
     assert text_on_disk(root, "Kilimanjaro") == []
 
 
-def test_an_id_is_enough_for_the_log(tmp_path: Path) -> None:
+async def test_an_id_is_enough_for_the_log(tmp_path: Path) -> None:
     """A torn line names nothing, and what follows it counts."""
     first, second = (RecordId(f"0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b7{n}") for n in (1, 2))
     log = LocalErasedLog(tmp_path, Disk())
-    assert log.ids() == frozenset()
-    log.add({first})
+    assert await log.ids() == frozenset()
+    await log.add({first})
     path = tmp_path / ERASED_FILE
     path.write_bytes(path.read_bytes()[:-5])
-    log.add({second})
+    await log.add({second})
     path.write_bytes(path.read_bytes() + b'{"a": 1}\n[1, "x"]\n')
 
-    assert log.ids() == {second}
+    assert await log.ids() == {second}
 
 
 async def test_what_a_clone_adds_after_everything_was_forgotten_can_be_brought_back(

@@ -91,7 +91,7 @@ async def test_a_power_cut_at_any_step_leaves_all_or_nothing_of_an_import(
             await sessions.catch_up(built.workspace)
             seen = await see(built.workspace)
             assert seen in (before, after)
-            assert not built.workspace.journal.waiting()
+            assert not await built.workspace.journal.waiting()
             await head_agrees_with_records(built)
             await doctor_is_content(built.workspace)
             assert (await imported(built.workspace, parsed)).stored in (0, parsed.read)
@@ -146,7 +146,7 @@ async def test_a_disk_that_runs_full_takes_everything_back(tmp_path: Path) -> No
         async with opened(tmp_path, FullDisk(room)) as built:
             with pytest.raises(StoreUnavailableError):
                 await transfer.import_memories(built.workspace, foreign(), "project")
-            assert not built.workspace.journal.waiting()
+            assert not await built.workspace.journal.waiting()
         assert record_files(tmp_path) == before
     async with opened(tmp_path) as built:
         assert (await imported(built.workspace, foreign())).stored == len(TEXTS)
@@ -180,7 +180,7 @@ async def test_an_import_that_is_interrupted_is_taken_back_and_says_so(tmp_path:
                 else "Nothing of the import was kept."
             ]
             assert kept is (last == len(TEXTS))
-            assert not built.workspace.journal.waiting()
+            assert not await built.workspace.journal.waiting()
 
 
 @pytest.mark.parametrize("repair", [False, True])
@@ -208,7 +208,7 @@ async def test_what_was_forgotten_before_an_import_is_completed_stays_forgotten(
         parsed = foreign()
         await imported(built.workspace, parsed)
         records = await all_records(built)
-        with built.workspace.journal.alone():
+        async with built.workspace.journal.alone():
             await built.workspace.journal.note(records)
             await memories.forget_memory(built.workspace, RecordId(records[0].id), "", erase=True)
         assert [f.code for f in await maintenance.run_doctor(built.workspace)] == [
@@ -223,13 +223,16 @@ async def test_what_was_forgotten_before_an_import_is_completed_stays_forgotten(
 async def test_an_import_under_way_is_left_to_who_began_it(tmp_path: Path) -> None:
     """A server that starts meanwhile must not complete what may yet be taken back."""
     make_project(tmp_path)
-    async with opened(tmp_path) as first, opened(tmp_path) as second:
-        with first.workspace.journal.alone():
-            await first.workspace.journal.note([])
-            assert await transfer.complete_import(second.workspace) == 0
-            await sessions.catch_up(second.workspace)
-            assert await maintenance.run_doctor(second.workspace) == []
-            assert first.workspace.journal.waiting()
+    async with (
+        opened(tmp_path) as first,
+        opened(tmp_path) as second,
+        first.workspace.journal.alone(),
+    ):
+        await first.workspace.journal.note([])
+        assert await transfer.complete_import(second.workspace) == 0
+        await sessions.catch_up(second.workspace)
+        assert await maintenance.run_doctor(second.workspace) == []
+        assert await first.workspace.journal.waiting()
 
 
 async def _cut(root: Path, parsed: ParsedSource, cut_at: int) -> bool:

@@ -12,13 +12,22 @@ from contextlib import suppress
 from pathlib import Path
 
 from operations import go_back, seal
+from postgres import in_database
 from project import WORD, head_of, opened
 
 from memory_mcp import memories, sessions
 from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import ConflictError, IndexBusyError, InvalidRequestError
+from memory_mcp.errors import (
+    ConflictError,
+    IndexBusyError,
+    InvalidRequestError,
+    StoreUnavailableError,
+)
+
+OUTAGES = (StoreUnavailableError,) if in_database() else ()
+"""What a session says of a database that is killed, and goes on."""
 
 
 def acknowledge(what: str, name: str) -> None:
@@ -62,9 +71,10 @@ async def work(root: Path, name: str) -> None:
         number = 0
         while True:
             number += 1
-            await remember(built.workspace, f"{name} learnt {number}")
-            if number % 3 == 0:
-                await move(built.workspace, number // 3)
+            with suppress(*OUTAGES):
+                await remember(built.workspace, f"{name} of {root.name} learnt {number}")
+                if number % 3 == 0:
+                    await move(built.workspace, number // 3)
 
 
 if __name__ == "__main__":

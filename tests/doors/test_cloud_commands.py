@@ -247,6 +247,10 @@ _HOW = "set SUPERMEMORY_API_KEY or run `memory-mcp cloud login`"
 _CHOSEN = {
     ("local", "SUPERMEMORY_API_KEY=sm_x"): ("local", "MEMORY_PROVIDER is local: nothing is sent"),
     ("supermemory", "SUPERMEMORY_API_KEY=sm_x"): ("supermemory", "MEMORY_PROVIDER is supermemory"),
+    ("postgres", "MEMORY_POSTGRES_URL=postgresql://ada:zebra@db.example/shop"): (
+        "postgres",
+        "MEMORY_PROVIDER is postgres: all is in postgresql://db.example:5432/shop",
+    ),
     ("supermemory", "SUPERMEMORY_API_KEY="): (
         "supermemory",
         f"MEMORY_PROVIDER is supermemory, but there is no key, so all stays here: {_HOW}",

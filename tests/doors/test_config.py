@@ -138,7 +138,7 @@ def test_every_answer_says_that_the_provider_is_misspelt(
 
     assert status == 0
     assert len(records(project)) == 1
-    assert "it must be one of auto, local, supermemory" in error
+    assert "it must be one of auto, local, supermemory, postgres" in error
     assert json.loads(out)["note"] == error.removeprefix("memory-mcp: ").rstrip("\n")
 
 
@@ -277,7 +277,7 @@ def test_config_shows_what_is_set_and_by_whom(
         ("MEMORY_CONTEXT_TOPN", "8", str(theirs)),
         ("MEMORY_LLM_MODEL", "qwen3", str(own_file)),
         ("MEMORY_LLM_API_KEY", "set, and not shown", str(own_file)),
-        ("56 other settings have the default: memory-mcp config --all",),
+        ("57 other settings have the default: memory-mcp config --all",),
     ]
     assert "zebra" not in str([run("config", "--all"), run("config", "--json")])
 
@@ -289,9 +289,9 @@ def test_config_shows_the_value_in_force_and_why_another_is_refused(
     own_file.write_text("merge_topk = 99\n", "utf-8")
     monkeypatch.setenv("MEMORY_PROVIDER", "locla")
     why = (
-        "MEMORY_PROVIDER is 'locla'; it must be one of auto, local, supermemory. Correct it and "
-        "start again. Until then nothing is sent to the cloud: the memory works on this machine "
-        "alone."
+        "MEMORY_PROVIDER is 'locla'; it must be one of auto, local, supermemory, postgres. Correct "
+        "it and start again. Until then nothing is sent to the cloud: the memory works on this "
+        "machine alone."
     )
     status, out, error = run("config")
     lines = [tuple(re.split(r" {2,}", line)) for line in out.splitlines()]

@@ -35,6 +35,7 @@ _RIGHT: dict[str, tuple[str, ...]] = {
     "phase": ("phase",),
     "export": ("export", "all.json"),
     "import": ("import", "CLAUDE.md", "--dry-run"),
+    "move": ("move", "--to", "postgres"),
     "doctor": ("doctor",),
     "stale": ("stale",),
     "git": ("git", "status"),
@@ -52,6 +53,14 @@ _RIGHT: dict[str, tuple[str, ...]] = {
 _SERVES: frozenset[str] = frozenset({"serve"})
 """Speaks the protocol on stdout, until stdin ends."""
 _NAMES = [entry.name for entry in LISTED]
+
+
+@pytest.fixture(autouse=True)
+def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only `move` needs."""
+    parameters = getattr(request.node, "callspec", None)
+    if parameters is not None and parameters.params.get("name") == "move":
+        monkeypatch.setenv("MEMORY_POSTGRES_URL", request.getfixturevalue("clean_postgres"))
 
 
 def test_no_command_is_without_a_row() -> None:

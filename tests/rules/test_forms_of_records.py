@@ -18,7 +18,8 @@ from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.errors import InvalidRequestError, StoreDamagedError
 from memory_mcp.safe_files import UnsafeFileError
-from memory_mcp.storage.files.records import LocalRecords, RecordFolder, parse_record, read_record
+from memory_mcp.storage.files.records import LocalRecords, RecordFolder, read_record
+from memory_mcp.storage.stored import parse_record
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +107,7 @@ def test_no_field_takes_what_we_would_not_write(tmp_path: Path, name: str, value
 def test_no_text_is_too_long_or_holds_what_nobody_sees(tmp_path: Path, name: str) -> None:
     """A terminal obeys such characters, and a model reads what its user cannot."""
     at_most = json.dumps(changed(name, "x" * TEXTS[name])).encode()
-    assert parse_record(at_most, tmp_path)
+    assert parse_record(at_most, "a record")
     refused(tmp_path, json.dumps(changed(name, "x" * (TEXTS[name] + 1))).encode())
     for unseen in UNSEEN:
         refused(tmp_path, json.dumps(changed(name, f"a{unseen}b")).encode())
@@ -146,7 +147,7 @@ def test_what_takes_more_room_than_any_record_is_not_read(tmp_path: Path) -> Non
     with pytest.raises(UnsafeFileError, match=f"more than {limits.RECORD_BYTES_MAX:,} bytes"):
         read_record(path)
     with pytest.raises(ValueError, match="bytes; a record has"):
-        parse_record(path.read_bytes(), path)
+        parse_record(path.read_bytes(), str(path))
 
 
 async def test_what_would_not_be_read_again_is_not_acknowledged(tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ async def test_whatever_a_tool_accepts_is_read_again_byte_for_byte(
         return
     if isinstance(outcome, MemoryAdded):
         data = to_json(outcome.record.as_json())
-        again = parse_record(data, Path("a.json"))
+        again = parse_record(data, "a.json")
         assert again == outcome.record
         assert to_json(again.as_json()) == data
         assert Record.model_validate(again.model_dump()) == again

@@ -138,7 +138,9 @@ def test_what_the_registry_is_told() -> None:
     assert (package["runtimeHint"], package["transport"]) == ("uvx", {"type": "stdio"})
     for variable in package["environmentVariables"]:
         assert variable["name"] in SETTINGS
-        assert variable.get("isSecret", False) is variable["name"].endswith("_KEY")
+        assert variable.get("isSecret", False) is variable["name"].endswith(
+            ("_KEY", "POSTGRES_URL")
+        )
         assert variable.get("format", "string") in ("string", "number", "boolean", "filepath")
         assert variable.get("default", "auto") in variable.get("choices", ["auto"])
 

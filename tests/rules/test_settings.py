@@ -38,6 +38,7 @@ _EVERY = {
     "MEMORY_LOG_LEVEL": "debug",
     "CLAUDE_CODE_SESSION_ID": "s-1",
     "MEMORY_PROVIDER": "Supermemory",
+    "MEMORY_POSTGRES_URL": "postgresql://ada:zebra@db.example/shop",
     "SUPERMEMORY_API_KEY": " sm_zebra ",
     "SUPERMEMORY_BASE_URL": "https://Memory.Example:8443/",
     "SUPERMEMORY_TIMEOUT": "0.5",
@@ -116,6 +117,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         log_level="DEBUG",
         session="s-1",
         provider="supermemory",
+        postgres_url=SecretStr("postgresql://ada:zebra@db.example/shop"),
         api_key=SecretStr("sm_zebra"),
         weights=RerankWeights(recency=2, pinned=0),
         opening=ContextSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
@@ -223,8 +225,8 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
         ("ATOMIC_MEMORY_PHASE", "two", "a whole number from 0 to 9999"),
         ("ATOMIC_MEMORY_PROJECT_DIR", "/no/such/folder", "a folder that exists"),
         ("ATOMIC_MEMORY_HOME", "~no-such-user/x", "a folder; nobody here has that home"),
-        ("ATOMIC_MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
-        ("MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory"),
+        ("ATOMIC_MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory, postgres"),
+        ("MEMORY_PROVIDER", "cloud", "one of auto, local, supermemory, postgres"),
         ("MEMORY_TOOLSETS", "nope", "some of branches, session, layers, hooks"),
         ("ATOMIC_MEMORY_TOOLSETS", "nope", "some of branches, session, layers, hooks"),
         ("SUPERMEMORY_EXTRACTION", "maybe", "on or off"),
@@ -429,6 +431,21 @@ def test_a_variable_of_somebody_else_changes_nothing() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "url", ["5", "http://ada:zebra@db/shop", "postgresql://ada:zebra@db", "postgresql://d b/shop"]
+)
+def test_an_address_that_leads_to_no_database_turns_memory_off(url: str) -> None:
+    """Memories must not land in files that nobody else sees; the address may hold a password."""
+    found = read_settings({"MEMORY_PROVIDER": "postgres", "MEMORY_POSTGRES_URL": url})
+
+    assert not found.enabled
+    assert found.off.startswith(
+        "Memory is off until this is corrected: MEMORY_POSTGRES_URL cannot be used (not shown "
+        "here); it must be postgresql://user@host:port/database."
+    )
+    assert "zebra" not in f"{found.off}{found.warnings}"
+
+
 def test_weights_have_short_names_too() -> None:
     """As the formula of others writes them."""
     short = read_settings({"MEMORY_RERANK_WEIGHTS": "sim=2,imp=0.5,rec=0,pin=1"})
@@ -452,6 +469,7 @@ def test_every_setting_of_ours_has_an_alias(name: str, tmp_path: Path) -> None:
         "MEMORY_TOOLSETS": ("branches", ","),
         "MEMORY_LOG_LEVEL": ("INFO", "ERROR"),
         "MEMORY_PROVIDER": ("local", "supermemory"),
+        "MEMORY_POSTGRES_URL": ("postgresql://a/b", "postgresql://a/c"),
         "MEMORY_RERANK_WEIGHTS": ("pinned=1", "pinned=2"),
         "MEMORY_BOOTSTRAP_TOKENS": ("60", "8000"),
         "MEMORY_EMBEDDER": ("none", "minilm"),

@@ -12,6 +12,7 @@ from memory_mcp.config.settings import Settings
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.files
 async def test_a_memory_is_one_readable_file_that_says_where_it_came_from(
     settings: Settings, era: Era, project: Path
 ) -> None:

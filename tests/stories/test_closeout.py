@@ -262,6 +262,7 @@ async def test_a_forgotten_part_is_nowhere_not_even_in_the_head(
     assert files_with(project.parent, "recovery mails") == []
 
 
+@pytest.mark.files
 async def test_a_head_without_the_field_is_read(
     settings: Settings, era: Era, project: Path
 ) -> None:

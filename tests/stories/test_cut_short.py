@@ -68,6 +68,7 @@ async def found(workspace: Workspace, query: str) -> list[str]:
     return [hit.record.content for hit in outcome.hits]
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("records", [0, 1, 2, 3])
 async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
     tmp_path: Path, records: int
@@ -90,6 +91,7 @@ async def test_what_was_sealed_when_its_session_was_killed_is_found_at_once(
     assert head.memories == 3
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("records", [0, 1, 2, 3])
 async def test_an_add_sees_what_was_sealed_when_its_session_was_killed(
     tmp_path: Path, records: int
@@ -102,6 +104,7 @@ async def test_an_add_sees_what_was_sealed_when_its_session_was_killed(
         await close_workspace(workspace)
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("records", [0, 1, 2, 3])
 async def test_what_was_sealed_when_its_session_was_killed_can_be_given_up(
     tmp_path: Path, records: int
@@ -119,6 +122,7 @@ async def test_what_was_sealed_when_its_session_was_killed_can_be_given_up(
     assert files_with(tmp_path, "Kafka") == files_with(tmp_path, "No mails yet") == []
 
 
+@pytest.mark.files
 async def test_a_memory_whose_session_was_killed_before_it_was_indexed_can_be_given_up(
     tmp_path: Path,
 ) -> None:

@@ -43,6 +43,7 @@ async def test_a_clean_project_has_no_finding(settings: Settings) -> None:
     assert await examine(settings, repair=True) == {}
 
 
+@pytest.mark.files
 async def test_orphans(settings: Settings, tmp_path: Path, project: Path) -> None:
     """Records that came by copying or merging."""
     trust(project)
@@ -58,6 +59,7 @@ async def test_orphans(settings: Settings, tmp_path: Path, project: Path) -> Non
         assert "From the other clone." in await recalled(client)
 
 
+@pytest.mark.files
 async def test_index_ghosts(settings: Settings, project: Path) -> None:
     """Rows of records whose files somebody deleted by hand."""
     ids = await worked_on(settings)
@@ -66,6 +68,7 @@ async def test_index_ghosts(settings: Settings, project: Path) -> None:
     await mended(settings, "index-ghosts", "should")
 
 
+@pytest.mark.files
 async def test_forget_unfinished(settings: Settings, project: Path) -> None:
     """A forgotten memory that another clone, or a cut, left on disk."""
     ids = await worked_on(settings)
@@ -79,6 +82,7 @@ async def test_forget_unfinished(settings: Settings, project: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.files
 async def test_move_unwritten(settings: Settings, project: Path) -> None:
     """A cut between the head and the record of its last move."""
     trust(project)
@@ -92,6 +96,7 @@ async def test_move_unwritten(settings: Settings, project: Path) -> None:
     assert last.read_bytes() == data
 
 
+@pytest.mark.files
 async def test_moves_unknown(settings: Settings, tmp_path: Path, project: Path) -> None:
     """Checkpoints of another clone that came with its records."""
     trust(project)
@@ -108,6 +113,7 @@ async def test_moves_unknown(settings: Settings, tmp_path: Path, project: Path) 
     assert "phase7" in str(history(project)[-1])
 
 
+@pytest.mark.files
 async def test_history_gap(settings: Settings, project: Path) -> None:
     """A cut before the line was written, or a log that was tidied away."""
     await worked_on(settings)
@@ -118,6 +124,7 @@ async def test_history_gap(settings: Settings, project: Path) -> None:
     assert history(project) == before
 
 
+@pytest.mark.files
 async def test_the_next_start_fills_the_history_and_removes_old_litter(
     settings: Settings, project: Path
 ) -> None:
@@ -141,6 +148,7 @@ async def test_the_next_start_fills_the_history_and_removes_old_litter(
     assert young.exists()
 
 
+@pytest.mark.files
 async def test_head_differs(settings: Settings, project: Path) -> None:
     """Somebody edited the head: every move is on record, so it can be made anew."""
     trust(project)
@@ -156,6 +164,7 @@ async def test_head_differs(settings: Settings, project: Path) -> None:
     assert after["revision"] == before["revision"] + 1
 
 
+@pytest.mark.files
 async def test_head_differs_and_a_move_is_missing(settings: Settings, project: Path) -> None:
     """Then the head may be the only one that knows it: a person decides."""
     trust(project)
@@ -173,6 +182,7 @@ async def test_head_differs_and_a_move_is_missing(settings: Settings, project: P
     assert path.read_bytes() == edited
 
 
+@pytest.mark.files
 async def test_checkpoint_unrecorded(settings: Settings, project: Path) -> None:
     """A checkpoint's record was deleted; git or a backup has it."""
     ids = await worked_on(settings)
@@ -189,6 +199,7 @@ async def test_checkpoint_unrecorded(settings: Settings, project: Path) -> None:
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_a_segment_of_which_no_move_is_here(
     settings: Settings, tmp_path: Path, project: Path
 ) -> None:
@@ -211,6 +222,7 @@ async def test_a_segment_of_which_no_move_is_here(
     assert stray in home.name
 
 
+@pytest.mark.files
 async def test_forgotten_left(settings: Settings, project: Path) -> None:
     """A clone wrote on a line that was given up here for good."""
     trust(project)
@@ -232,6 +244,7 @@ async def test_forgotten_left(settings: Settings, project: Path) -> None:
         assert LATER not in await recalled(client, "sessions redis")
 
 
+@pytest.mark.files
 async def test_link_dangling(settings: Settings, project: Path) -> None:
     """A correction whose original is gone."""
     ids = await worked_on(settings)
@@ -246,6 +259,7 @@ async def test_link_dangling(settings: Settings, project: Path) -> None:
 # The doctor on single files: damaged, newer, misplaced, left over.
 
 
+@pytest.mark.files
 async def test_head_damaged(settings: Settings, project: Path) -> None:
     """The damaged file is set aside, never deleted, and made anew from the records."""
     await worked_on(settings)
@@ -260,6 +274,7 @@ async def test_head_damaged(settings: Settings, project: Path) -> None:
         assert after[name] == before[name], name
 
 
+@pytest.mark.files
 async def test_a_head_without_the_segments_of_its_moves_is_damaged(
     settings: Settings, project: Path
 ) -> None:
@@ -275,6 +290,7 @@ async def test_a_head_without_the_segments_of_its_moves_is_damaged(
         assert "Port 9000." in await recalled(client)
 
 
+@pytest.mark.files
 async def test_head_newer(settings: Settings, project: Path) -> None:
     """What a newer version wrote is left to it."""
     await worked_on(settings)
@@ -288,6 +304,7 @@ async def test_head_newer(settings: Settings, project: Path) -> None:
     assert path.read_bytes() == data
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("damage", "said"),
@@ -315,6 +332,7 @@ async def test_record_unreadable(settings: Settings, project: Path, damage: str,
         assert "Port 9000." in await recalled(client)
 
 
+@pytest.mark.files
 async def test_a_file_that_holds_another_record_is_unreadable_too(
     settings: Settings, project: Path
 ) -> None:
@@ -326,6 +344,7 @@ async def test_a_file_that_holds_another_record_is_unreadable_too(
     assert f"holds the record {ids['new']!r}" in found["record-unreadable"].what
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("name", ["2001-02/{id}.json", "{month}/notes.json"])
 async def test_record_misplaced(settings: Settings, project: Path, name: str) -> None:
     """A file that is not where its id says is not read; the doctor says where it belongs."""
@@ -341,6 +360,7 @@ async def test_record_misplaced(settings: Settings, project: Path, name: str) ->
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_litter(settings: Settings, project: Path) -> None:
     """What a cut left in the middle of a write."""
     await worked_on(settings)
@@ -351,6 +371,7 @@ async def test_litter(settings: Settings, project: Path) -> None:
     assert not list(month.glob(".*"))
 
 
+@pytest.mark.files
 async def test_index_damaged(settings: Settings, project: Path) -> None:
     """The index is a derivative: a broken one costs a rebuild and nothing else."""
     await worked_on(settings)
@@ -363,6 +384,7 @@ async def test_index_damaged(settings: Settings, project: Path) -> None:
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_index_unusable(settings: Settings, project: Path) -> None:
     """One that can neither be read nor replaced is named with the path to clear, and left."""
     await worked_on(settings)
@@ -379,6 +401,7 @@ async def test_index_unusable(settings: Settings, project: Path) -> None:
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 def test_what_a_cut_left_beside_the_head_is_named(run: Run, project: Path) -> None:
     """Nothing reads it, and git would show it."""
     run("add", "The tap drips")

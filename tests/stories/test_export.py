@@ -110,6 +110,7 @@ async def test_a_move_without_its_record_is_in_the_history(tmp_path: Path) -> No
     await close_workspace(workspace)
 
 
+@pytest.mark.files
 async def test_records_that_went_away_are_no_empty_export(tmp_path: Path) -> None:
     """A backup of nothing over the last good one would be the worst of all."""
     workspace = real_workspace(tmp_path)
@@ -208,6 +209,7 @@ def test_an_export_that_was_cut_short_says_so(run: Run, project: Path) -> None:
     assert "names 3 records, and there are 2" in complaint(run, "import", "notes")
 
 
+@pytest.mark.files
 def test_a_record_that_cannot_be_read_is_named(run: Run, project: Path) -> None:
     """The export is written, and says what is missing in it."""
     some_memories(run)

@@ -182,6 +182,7 @@ async def test_nothing_abandoned_is_known_or_replaced(settings: Settings, era: E
     assert "contradictions" not in second
 
 
+@pytest.mark.files
 async def test_what_nobody_can_tell_is_left_to_the_caller(
     settings: Settings, era: Era, project: Path
 ) -> None:

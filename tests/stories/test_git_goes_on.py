@@ -44,6 +44,7 @@ async def rendered(settings: Settings) -> None:
         assert await bootstrap.render_views(built.workspace) == ()
 
 
+@pytest.mark.files
 async def test_a_checkout_takes_records_away_and_brings_them_back(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -72,6 +73,7 @@ async def test_a_checkout_takes_records_away_and_brings_them_back(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_each_branch_of_git_has_the_records_that_lie_on_it(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -91,6 +93,7 @@ async def test_each_branch_of_git_has_the_records_that_lie_on_it(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_a_stash_takes_what_is_not_committed_and_gives_it_back(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -113,6 +116,7 @@ async def test_a_stash_takes_what_is_not_committed_and_gives_it_back(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_memories_go_on_after_a_stash_and_both_are_there_after_the_pop(
     settings: Settings, repository: Path
 ) -> None:
@@ -128,6 +132,7 @@ async def test_memories_go_on_after_a_stash_and_both_are_there_after_the_pop(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_a_clean_takes_what_is_not_committed_and_no_more(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -150,6 +155,7 @@ async def test_a_clean_takes_what_is_not_committed_and_no_more(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_a_clean_of_a_repository_in_which_nothing_was_committed(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -166,6 +172,7 @@ async def test_a_clean_of_a_repository_in_which_nothing_was_committed(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_git_sees_nothing_of_ours_but_records(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -181,6 +188,7 @@ async def test_git_sees_nothing_of_ours_but_records(
     assert [line for line in said if not _RECORD.fullmatch(line)] == []
 
 
+@pytest.mark.files
 async def test_pages_that_somebody_added_block_no_checkout(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -220,6 +228,7 @@ def _replaced(folder: Path) -> None:
     folder.mkdir()
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("goes", [_moved, _removed, _replaced])
 async def test_a_project_that_goes_under_a_running_session_is_said_to_be_gone(
     settings: Settings, repository: Path, goes: object, era: Era

@@ -47,6 +47,7 @@ async def test_every_move_is_in_the_history(settings: Settings, era: Era, projec
     assert files_with(machine_dir(project), "Redis") == []
 
 
+@pytest.mark.files
 async def test_the_head_file_has_the_shape_that_programs_rely_on(
     settings: Settings, era: Era, project: Path
 ) -> None:

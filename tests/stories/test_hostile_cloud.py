@@ -197,6 +197,7 @@ async def test_a_tombstone_from_the_cloud_hides_and_erases_nothing(
     assert {name: data for name, data in files(desk).items() if name in before} == before
 
 
+@pytest.mark.files
 async def test_only_the_users_word_erases_what_the_cloud_calls_forgotten(
     desk: Settings, cloud: Cloud
 ) -> None:

@@ -297,8 +297,9 @@ async def test_a_session_that_may_not_write_does_not_import(policy: Policy) -> N
 async def test_a_second_import_at_once_is_refused() -> None:
     """Two journals would be one too many to complete."""
     workspace = fake_workspace()
-    with workspace.journal.alone(), pytest.raises(StoreUnavailableError, match="Another import"):
-        await transfer.import_memories(workspace, of_mem0("Ada likes tea"), None)
+    async with workspace.journal.alone():
+        with pytest.raises(StoreUnavailableError, match="Another import"):
+            await transfer.import_memories(workspace, of_mem0("Ada likes tea"), None)
     assert await workspace.project.records.ids() == set()
 
 
@@ -321,6 +322,7 @@ async def a_story(workspace: Workspace) -> None:
     await added(workspace, "Carts rest in Postgres")
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("form", ["json", "markdown"])
 async def test_a_project_moves_with_its_history(tmp_path: Path, form: Form) -> None:
     """The same records byte for byte, the same timeline, from which one can go back and restore."""

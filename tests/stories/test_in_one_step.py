@@ -188,6 +188,7 @@ async def test_who_is_overtaken_in_a_forget_forgets_all_the_same(
     assert files_with(tmp_path, "No mails yet") == []
 
 
+@pytest.mark.files
 async def test_a_damaged_file_of_a_closeout_keeps_nobody_from_moving_on(tmp_path: Path) -> None:
     """The doctor names it; the timeline does not stand still for it."""
     workspace = real_workspace(tmp_path)

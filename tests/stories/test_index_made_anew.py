@@ -71,6 +71,7 @@ def texts(results: SearchResults) -> list[str]:
     return [word for word in WORDS if any(word in hit.record.content for hit in results.hits)]
 
 
+@pytest.mark.files
 async def test_a_search_answers_from_what_is_there_and_says_how_much_is_missing(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:
@@ -98,6 +99,7 @@ async def test_a_search_answers_from_what_is_there_and_says_how_much_is_missing(
     assert texts(late) == [*WORDS[1:]], "what was replaced is not shown at any time"
 
 
+@pytest.mark.files
 async def test_what_must_look_at_everything_waits(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:
@@ -116,6 +118,7 @@ async def test_what_must_look_at_everything_waits(
         assert getattr(await report, "memories", 0) == len(WORDS) - 1
 
 
+@pytest.mark.files
 async def test_a_session_that_ends_leaves_the_rest_to_the_next(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:

@@ -227,6 +227,7 @@ def test_the_environment_comes_first_then_the_keyring_then_none(
     assert system.kept == {("memory-mcp", URL): "sm_kept"}
 
 
+@pytest.mark.files
 @pytest.mark.usefixtures("system")
 def test_the_provider_is_what_was_said_or_what_there_is_all_for(settings: Settings) -> None:
     """`auto` sends nothing that nobody gave a key for."""

@@ -229,6 +229,7 @@ def test_two_processes_work_on_two_nodes(folder: Path, settings: dict[str, str])
         assert memory.mem_core_get() == {}
 
 
+@pytest.mark.files
 async def test_a_joined_tree_is_made_anew_from_its_records(
     folder: Path, settings: dict[str, str]
 ) -> None:

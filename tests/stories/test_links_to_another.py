@@ -81,6 +81,7 @@ def held(*folders: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in files}
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", LINKS, ids="+".join)
 def test_hooks_of_the_clone_tell_and_leave_the_other_project_nothing(
@@ -98,6 +99,7 @@ def test_hooks_of_the_clone_tell_and_leave_the_other_project_nothing(
     assert machine_dir(clone) != machine_dir(victim)
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", LINKS, ids="+".join)
 async def test_the_server_of_the_clone_tells_and_leaves_the_other_project_nothing(
@@ -121,6 +123,7 @@ async def test_the_server_of_the_clone_tells_and_leaves_the_other_project_nothin
     assert "orchard" not in opened(clone)
 
 
+@pytest.mark.files
 async def test_where_state_is_a_link_memories_are_read_and_kept_and_the_head_is_not(
     settings: Settings, clone: Path, era: Era
 ) -> None:
@@ -147,6 +150,7 @@ async def test_where_state_is_a_link_memories_are_read_and_kept_and_the_head_is_
     assert list(found) == ["head-unsafe"]
 
 
+@pytest.mark.files
 async def test_where_the_records_are_a_link_none_is_written_and_that_is_said(
     settings: Settings, clone: Path, era: Era
 ) -> None:
@@ -160,6 +164,7 @@ async def test_where_the_records_are_a_link_none_is_written_and_that_is_said(
     assert "MEMORY_DIR" in said
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("names", [RECORDS, (".claude",)], ids="+".join)
 async def test_trust_is_not_reached_through_a_link(
     settings: Settings, cloud: Cloud, clone: Path, names: Collection[str]
@@ -180,6 +185,7 @@ async def test_trust_is_not_reached_through_a_link(
         assert built.workspace.project.mirror is not None
 
 
+@pytest.mark.files
 def test_trusting_the_clone_trusts_nothing_but_the_clone(
     run: Run, settings: Settings, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -361,6 +361,7 @@ async def test_the_limit_leaves_out_what_is_oldest(workspace: Workspace) -> None
         await branches.read_log(workspace, -1)
 
 
+@pytest.mark.files
 async def test_lines_of_two_clones_join(tmp_path: Path, clock: FakeClock) -> None:
     """Both went on unaware of each other: all their checkpoints count, and are drawn so.
 
@@ -407,6 +408,7 @@ def _copy(from_: Path, to: Path) -> None:
         (to / name).write_bytes(content)
 
 
+@pytest.mark.files
 async def test_the_start_of_a_clone_is_drawn_from_its_records(
     tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -18,6 +18,7 @@ def mine(settings: Settings, cloud: Cloud) -> Settings:
     return mirrored(settings, cloud)
 
 
+@pytest.mark.files
 async def test_a_memory_arrives_verbatim_under_its_own_id(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -41,6 +42,7 @@ async def test_a_memory_arrives_verbatim_under_its_own_id(
     assert cloud.posted == {memory_id: 1}
 
 
+@pytest.mark.files
 async def test_a_receipt_and_the_head_say_what_is_still_on_its_way(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -56,6 +58,7 @@ async def test_a_receipt_and_the_head_say_what_is_still_on_its_way(
     assert "Supermemory: sync pending (2)" in head
 
 
+@pytest.mark.files
 async def test_a_session_that_only_starts_and_reads_here_asks_nothing(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -68,6 +71,7 @@ async def test_a_session_that_only_starts_and_reads_here_asks_nothing(
     assert cloud.requests == []
 
 
+@pytest.mark.files
 async def test_a_bare_link_is_kept_and_not_fetched(mine: Settings, cloud: Cloud) -> None:
     """The service would store what is to be read there instead of what was said."""
     async with agent(mine, "auto") as client:
@@ -78,6 +82,7 @@ async def test_a_bare_link_is_kept_and_not_fetched(mine: Settings, cloud: Cloud)
     assert "https://example.org/runbook" in kept(cloud)[memory_id].content
 
 
+@pytest.mark.files
 async def test_a_backtrack_sends_nothing_and_goes_along_with_the_next_memory(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -99,6 +104,7 @@ async def test_a_backtrack_sends_nothing_and_goes_along_with_the_next_memory(
     assert kinds == ["checkpoint", "fact", "fact", "move"]
 
 
+@pytest.mark.files
 async def test_forgetting_removes_the_document_and_says_so_there_too(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -148,6 +154,7 @@ async def test_what_was_never_sent_need_not_be_removed(mine: Settings, cloud: Cl
     assert not any("4711" in text for text in texts(cloud))
 
 
+@pytest.mark.files
 async def test_a_forget_made_offline_is_delivered_later_and_nothing_comes_back_meanwhile(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -167,6 +174,7 @@ async def test_a_forget_made_offline_is_delivered_later_and_nothing_comes_back_m
     assert memory_id not in kept(cloud)
 
 
+@pytest.mark.files
 async def test_a_forget_without_a_key_is_delivered_when_there_is_one_again(
     mine: Settings, settings: Settings, cloud: Cloud
 ) -> None:
@@ -182,6 +190,7 @@ async def test_a_forget_without_a_key_is_delivered_when_there_is_one_again(
     assert memory_id not in kept(cloud)
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("status", ["401", "402", "403"])
 async def test_a_key_that_is_refused_stops_nothing_here(
@@ -206,6 +215,7 @@ async def test_a_key_that_is_refused_stops_nothing_here(
     assert texts(cloud) == ["Orders live in PostgreSQL."]
 
 
+@pytest.mark.files
 async def test_what_the_cloud_refuses_for_good_is_named_and_safe(
     mine: Settings, cloud: Cloud
 ) -> None:
@@ -222,6 +232,7 @@ async def test_what_the_cloud_refuses_for_good_is_named_and_safe(
     assert [r["content"] for r in records(mine.project_dir or Path())] == ["Refused.", "Taken."]
 
 
+@pytest.mark.files
 async def test_a_broken_outbox_does_not_stop_a_memory(mine: Settings, cloud: Cloud) -> None:
     """Local work goes on; the receipt says that this one is not queued."""
     async with agent(mine, "auto") as client:

@@ -20,6 +20,7 @@ def mine(settings: Settings, cloud: Cloud) -> Settings:
     return mirrored(settings, cloud)
 
 
+@pytest.mark.files
 async def test_both_are_asked_and_named(mine: Settings, era: Era, cloud: Cloud) -> None:
     """One list by rank, each memory once, in its own words."""
     async with agent(mine, era) as client:
@@ -37,6 +38,7 @@ async def test_both_are_asked_and_named(mine: Settings, era: Era, cloud: Cloud) 
     }
 
 
+@pytest.mark.files
 async def test_what_only_the_cloud_finds_is_found(mine: Settings, cloud: Cloud) -> None:
     """The words differ: here nothing matches, there something does."""
     async with agent(mine, "auto") as client:
@@ -51,6 +53,7 @@ async def test_what_only_the_cloud_finds_is_found(mine: Settings, cloud: Cloud) 
     assert [r["content"] for r in found["results"]] == ["Bestellungen liegen in PostgreSQL."]
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", ["reset", "500", "503", "429", "html", "empty", "other-json"])
 async def test_a_cloud_that_fails_leaves_the_local_answer_and_a_word_about_it(
@@ -72,6 +75,7 @@ async def test_a_cloud_that_fails_leaves_the_local_answer_and_a_word_about_it(
     assert "Orders live in PostgreSQL." in context
 
 
+@pytest.mark.files
 async def test_a_cloud_that_hangs_is_waited_for_no_longer_than_was_said(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -89,6 +93,7 @@ async def test_a_cloud_that_hangs_is_waited_for_no_longer_than_was_said(
     assert len([r for r in cloud.requests if r.path.endswith("/search")]) == asked
 
 
+@pytest.mark.files
 async def test_nothing_abandoned_comes_back_from_the_cloud(mine: Settings, era: Era) -> None:
     """It is all still there; what is shown is decided here, and follows every move at once."""
     async with agent(mine, era) as client:
@@ -126,6 +131,7 @@ async def test_what_was_abandoned_does_not_crowd_out_what_holds(
     assert {r["memoryId"] for r in found["results"]} == kept_ids
 
 
+@pytest.mark.files
 async def test_documents_that_are_not_ours_are_never_shown(mine: Settings, cloud: Cloud) -> None:
     """Another program may write to the same account; a forged record is no record either."""
     async with agent(mine, "auto") as client:
@@ -143,6 +149,7 @@ async def test_documents_that_are_not_ours_are_never_shown(mine: Settings, cloud
     assert [r["memoryId"] for r in found["results"]] == [real]
 
 
+@pytest.mark.files
 async def test_a_text_that_was_changed_in_the_cloud_is_shown_as_it_was_written(
     mine: Settings, cloud: Cloud
 ) -> None:
@@ -156,6 +163,7 @@ async def test_a_text_that_was_changed_in_the_cloud_is_shown_as_it_was_written(
     assert [r["content"] for r in found["results"]] == ["Orders live in PostgreSQL."]
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("own_ids", [True, False], ids=["own ids", "vendor ids"])
 async def test_filters_hold_there_as_here(
     mine: Settings,
@@ -195,6 +203,7 @@ async def test_a_long_memory_is_one_result(mine: Settings) -> None:
     assert f"of {len(text):,}; whole: memory://memory/{result['memoryId']}" in result["passage"]
 
 
+@pytest.mark.files
 async def test_the_profile_opens_a_session_marked_as_the_clouds(
     mine: Settings, era: Era, cloud: Cloud
 ) -> None:
@@ -219,6 +228,7 @@ async def test_the_profile_opens_a_session_marked_as_the_clouds(
     assert heading not in plain
 
 
+@pytest.mark.files
 async def test_the_reply_says_the_same_on_the_command_line(mine: Settings, cloud: Cloud) -> None:
     """Programs read `mode` and `degraded` as models do."""
     async with agent(mine, "auto") as client:

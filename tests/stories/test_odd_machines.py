@@ -30,6 +30,7 @@ def state(run: Run, project: Path) -> Path:
     return project / ".state"
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", [*_EVERYDAY, ("doctor", "--reindex")], ids=lambda c: c[0])
 def test_a_folder_in_the_place_of_the_head_is_named(
@@ -47,6 +48,7 @@ def test_a_folder_in_the_place_of_the_head_is_named(
     assert str(path) in out
 
 
+@pytest.mark.files
 def test_a_folder_in_the_place_of_the_history_stops_nothing(run: Run, state: Path) -> None:
     """The history is told to people; no answer rests on it."""
     path = state / "history.jsonl"
@@ -62,6 +64,7 @@ def test_a_folder_in_the_place_of_the_history_stops_nothing(run: Run, state: Pat
     assert f"Cannot read {path}" in out
 
 
+@pytest.mark.files
 def test_a_folder_in_the_place_of_a_record_is_a_damaged_record(run: Run, project: Path) -> None:
     """It is named by the doctor; everything else works on."""
     path = record_file(project, as_json(run, "add", "Orders live in PostgreSQL.")["memoryId"])
@@ -76,6 +79,7 @@ def test_a_folder_in_the_place_of_a_record_is_a_damaged_record(run: Run, project
     assert f"Cannot read {path}: a folder stands where a file must be" in out
 
 
+@pytest.mark.files
 def test_git_goes_on_seeing_a_folder_that_is_not_ours(
     run: Run, monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
 ) -> None:
@@ -189,6 +193,7 @@ def test_the_advice_names_the_setting_that_moves_the_file(
     assert f"or set MEMORY_{setting} to one that is" in str(refused)
 
 
+@pytest.mark.files
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="/proc takes no folder, even root's"
 )
@@ -299,6 +304,7 @@ _COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.mark.files
 @pytest.mark.sampled(31)
 @pytest.mark.parametrize(("place", "kind"), [*product(_PLACES, ("file", "folder", "link", "pipe"))])
 def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
@@ -328,6 +334,7 @@ def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     assert not (project.parent / "nowhere").exists()
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", [".state", ".claude", ".claude/memory", "month", ".git"])
 def test_hooks_go_on_whatever_stands_in_a_place_of_ours(

@@ -10,6 +10,7 @@ from memory_mcp.config.settings import Settings
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("query", ["orders", ""])
 async def test_records_that_are_damaged_are_counted_and_not_passed_over(
     settings: Settings, project: Path, query: str
@@ -27,6 +28,7 @@ async def test_records_that_are_damaged_are_counted_and_not_passed_over(
     assert "\n7 matching records cannot be read: run `memory-mcp doctor`.\n" in context
 
 
+@pytest.mark.files
 async def test_a_search_whose_every_match_is_damaged_does_not_say_that_nothing_matches(
     settings: Settings, project: Path
 ) -> None:
@@ -40,6 +42,7 @@ async def test_a_search_whose_every_match_is_damaged_does_not_say_that_nothing_m
     assert found["message"] == "1 matching record cannot be read: run `memory-mcp doctor`."
 
 
+@pytest.mark.files
 async def test_a_file_that_somebody_removed_is_no_memory_any_more(
     settings: Settings, project: Path, era: Era
 ) -> None:
@@ -55,6 +58,7 @@ async def test_a_file_that_somebody_removed_is_no_memory_any_more(
     assert "1 memory on this line" in head
 
 
+@pytest.mark.files
 async def test_a_folder_that_is_not_there_is_an_outage_and_no_empty_memory(
     settings: Settings, era: Era, project: Path
 ) -> None:

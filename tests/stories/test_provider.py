@@ -65,6 +65,7 @@ async def test_the_cloud_without_a_key_works_here_and_every_answer_says_so(
     assert "memory-mcp cloud login" in note
 
 
+@pytest.mark.files
 async def test_two_projects_and_the_user_have_a_namespace_each(
     mine: Settings, cloud: Cloud, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ async def rendered_anew(project: Path) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.files
 async def test_a_session_right_after_a_backtrack_reads_nothing_of_what_was_left(
     settings: Settings, era: Era, project: Path
 ) -> None:
@@ -266,6 +267,7 @@ async def test_what_others_wrote_is_rendered_too(tmp_path: Path) -> None:
         assert len(showing(tmp_path / "project", "cookies")) == len(RENDERED)
 
 
+@pytest.mark.files
 async def test_only_what_others_write_later_is_a_change(tmp_path: Path) -> None:
     """Else every command that only reads would render at its end what is rendered already."""
     async with told(tmp_path) as story:
@@ -302,6 +304,7 @@ async def test_the_background_renders_once_for_many_and_once_more_at_the_end() -
     assert "The last one." in views.pages["MEMORY.md"]
 
 
+@pytest.mark.files
 async def test_a_folder_that_refuses_costs_a_note_and_never_the_call(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -393,6 +396,7 @@ async def test_a_restore_brings_it_back_into_the_files(tmp_path: Path) -> None:
 # Rendered files that end: by a date on a page, on another branch, or where one cannot be read.
 
 
+@pytest.mark.files
 @pytest.mark.anyio
 async def test_what_expires_anywhere_on_a_page_ends_the_rendering(tmp_path: Path) -> None:
     """MEMORY.md shows more than the bootstrap has room to look at."""
@@ -413,6 +417,7 @@ async def test_what_expires_anywhere_on_a_page_ends_the_rendering(tmp_path: Path
     assert "The sale ends soon." not in page(tmp_path / "project")
 
 
+@pytest.mark.files
 @pytest.mark.anyio
 async def test_the_bootstraps_of_other_branches_keep_up(tmp_path: Path) -> None:
     """A session on one of them opens with what is rendered, whoever wrote last."""

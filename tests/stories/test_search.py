@@ -212,6 +212,7 @@ async def test_a_filter_that_no_record_can_match_is_refused(
         assert words in await refused(client, "search_memories", query=query, **filters)
 
 
+@pytest.mark.files
 async def test_a_damaged_record_is_counted_and_the_others_are_found(
     settings: Settings, project: Path
 ) -> None:

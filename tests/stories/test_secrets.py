@@ -82,6 +82,7 @@ async def test_what_is_stored_is_in_one_spelling(settings: Settings, era: Era) -
     assert [r["memoryId"] for r in bare["results"]] == [url]
 
 
+@pytest.mark.files
 async def test_no_secret_leaves_the_machine(settings: Settings, era: Era, cloud: Cloud) -> None:
     """Neither with a memory nor with a question."""
     settings = mirrored(settings, cloud)

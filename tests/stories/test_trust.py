@@ -151,6 +151,7 @@ async def test_where_nothing_came_nothing_is_said(
     assert not (machine_dir(repository) / "strangers.sqlite3").exists()
 
 
+@pytest.mark.files
 async def test_it_supersedes_hides_and_erases_nothing_of_ours(
     settings: Settings, eve: Settings, repository: Path, era: Era
 ) -> None:
@@ -185,6 +186,7 @@ async def test_it_supersedes_hides_and_erases_nothing_of_ours(
         assert record_file(repository / ".claude", memory_id).is_file()
 
 
+@pytest.mark.files
 async def test_trust_counts_at_once_and_revoked_trust_no_longer(
     settings: Settings, eve: Settings, repository: Path, era: Era
 ) -> None:
@@ -217,6 +219,7 @@ async def test_trust_counts_at_once_and_revoked_trust_no_longer(
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_what_a_trusted_project_brings_later_counts_too(
     settings: Settings, eve: Settings, repository: Path
 ) -> None:
@@ -231,6 +234,7 @@ async def test_what_a_trusted_project_brings_later_counts_too(
         assert await recalled(client, "orders live") == ["Orders live in MySQL."]
 
 
+@pytest.mark.files
 async def test_a_changed_record_of_ours_is_not_read_and_named(
     settings: Settings, repository: Path, era: Era
 ) -> None:
@@ -258,6 +262,7 @@ async def test_a_changed_record_of_ours_is_not_read_and_named(
         assert "Orders live with Eve." in await recalled(client, "orders live")
 
 
+@pytest.mark.files
 async def test_the_ends_of_lines_are_no_change(settings: Settings, repository: Path) -> None:
     """Git may rewrite them, and a file that says the same is the same record."""
     async with agent(settings, "auto") as client:
@@ -269,6 +274,7 @@ async def test_the_ends_of_lines_are_no_change(settings: Settings, repository: P
     assert await examine(settings) == {}
 
 
+@pytest.mark.files
 async def test_a_head_that_was_shipped_counts_for_nothing(
     settings: Settings, eve: Settings, repository: Path, era: Era
 ) -> None:
@@ -315,6 +321,7 @@ OTHERS: Final[tuple[tuple[str, ...], ...]] = (
 )
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("addresses", OTHERS, ids=map(" ".join, OTHERS))
 async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
@@ -349,6 +356,7 @@ async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
     assert found[THEIRS] == ""
 
 
+@pytest.mark.files
 @pytest.mark.parametrize(
     "address",
     ["git@git.example.org:acme/shop.git", "ssh://git@git.example.org/acme/shop", f"{GOOD}/"],
@@ -401,6 +409,7 @@ def typed(run: Run, eve: Settings, project: Path) -> None:
     as_json(run, "add", OURS)
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("bad", ["{", "{}", '{"schema_version": 9}'])
 def test_a_bad_record_of_a_stranger_is_no_loss_of_ours(
     run: Run, eve: Settings, project: Path, bad: str
@@ -461,6 +470,7 @@ def test_where_nothing_waits_nobody_is_asked(run: Run) -> None:
     assert run("trust")[1] == "This project is trusted already.\n"
 
 
+@pytest.mark.files
 async def test_what_would_be_erased_is_said_before(
     eve: Settings, settings: Settings, project: Path
 ) -> None:
@@ -486,6 +496,7 @@ async def test_what_would_be_erased_is_said_before(
     assert not path.exists()
 
 
+@pytest.mark.files
 def test_the_command_trusts_lists_and_revokes(run: Run, eve: Settings, project: Path) -> None:
     """What is trusted is told by the folder of its records and by its name."""
     typed(run, eve, project)
@@ -540,6 +551,7 @@ def test_where_there_is_no_project_there_is_nothing_to_trust(
     assert "There is no project here" in error
 
 
+@pytest.mark.files
 async def test_two_users_of_one_machine_trust_for_themselves(
     settings: Settings, eve: Settings, repository: Path, tmp_path: Path
 ) -> None:

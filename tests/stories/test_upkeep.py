@@ -43,6 +43,7 @@ async def test_leaving_in_the_middle_of_taking_in_loses_nothing(
         assert "2101 memories on this line" in await _settled(client)
 
 
+@pytest.mark.files
 async def test_what_another_clone_brought_is_taken_in_without_being_asked(
     settings: Settings, era: Era, tmp_path: Path, project: Path
 ) -> None:
@@ -60,6 +61,7 @@ async def test_what_another_clone_brought_is_taken_in_without_being_asked(
     assert head_file(project)["head_checkpoint"] == name
 
 
+@pytest.mark.files
 async def test_trouble_at_start_is_a_line_in_the_log(
     settings: Settings, era: Era, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

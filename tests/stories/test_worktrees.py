@@ -160,6 +160,7 @@ async def _is_only_read(settings: Settings, remedy: str) -> None:
     assert sorted(tree.rglob("*")) == before
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("moved", ["shop", "tree"])
 async def test_a_work_tree_that_lost_its_main_one_is_only_read_until_git_finds_it(
     settings: Settings, main: Path, tree: Path, tmp_path: Path, moved: str
@@ -217,6 +218,7 @@ def _a_repository_that_names_it(folder: Path, tree: Path) -> None:
     (folder / "config").write_text(f"[core]\n\tworktree = {tree.parent / 'shop'}\n", "utf-8")
 
 
+@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "forge",
@@ -249,6 +251,7 @@ async def test_a_folder_that_only_says_it_belongs_to_a_clone_stands_for_itself(
     assert len(records(main)) == 1
 
 
+@pytest.mark.files
 async def test_a_repository_that_claims_a_work_tree_of_another_does_not_get_it(
     settings: Settings, main: Path, tree: Path, tmp_path: Path
 ) -> None:
@@ -276,6 +279,7 @@ def _give_up(main: Path, tree: Path) -> None:
     (tree / ".git").write_bytes(pointer)
 
 
+@pytest.mark.files
 async def test_a_work_tree_that_git_gave_up_begins_anew_without_its_pointer(
     settings: Settings, main: Path, tree: Path
 ) -> None:
@@ -304,6 +308,7 @@ def _shipped_with_its_tree(folder: Path, bare: str, main: Path) -> Path:
     return folder / "tree"
 
 
+@pytest.mark.files
 async def test_a_repository_that_names_a_main_work_tree_of_another_does_not_get_it(
     settings: Settings, main: Path, tmp_path: Path
 ) -> None:
@@ -322,6 +327,7 @@ async def test_a_repository_that_names_a_main_work_tree_of_another_does_not_get_
     assert len(records(main)) == 1
 
 
+@pytest.mark.files
 async def test_a_submodule_stands_for_itself(
     settings: Settings, main: Path, tmp_path: Path
 ) -> None:

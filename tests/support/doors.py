@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any, Literal
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+from postgres import in_database, rows_of, tables_with
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
@@ -141,23 +143,36 @@ def trust_cloud(address: str, home: str | Path = "") -> None:
 
 def head_file(project: Path) -> Json:
     """What programs read of the head."""
+    if in_database():
+        (row,) = rows_of(project / ".claude" / "memory", "json", "head")
+        return json.loads(row["json"])
     return json.loads((project / ".state" / "memory-head.json").read_bytes())
 
 
 def history(project: Path) -> list[Json]:
     """Every move of the head, oldest first."""
+    if in_database():
+        rows = rows_of(project / ".claude" / "memory", "json", "history", "number")
+        return [json.loads(row["json"]) for row in rows]
     lines = (project / ".state" / "history.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
 def record_file(folder: Path, memory_id: str) -> Path:
-    """The file of a record below a folder."""
+    """The file of a record below a folder; of a row of the database a copy."""
+    if in_database():
+        copy = Path(tempfile.mkdtemp(dir=os.environ["TEST_FOLDER"]), f"{memory_id}.json")
+        (row,) = [r for r in rows_of(folder) if json.loads(r["json"])["id"] == memory_id]
+        copy.write_text(row["json"], "utf-8")
+        return copy
     (found,) = folder.rglob(f"{memory_id}.json")
     return found
 
 
 def records(folder: Path) -> list[Json]:
     """Every record below a folder, oldest first."""
+    if in_database():
+        return [json.loads(row["json"]) for row in rows_of(folder)]
     return [json.loads(p.read_bytes()) for p in sorted(_records_in(folder), key=lambda p: p.stem)]
 
 
@@ -174,4 +189,5 @@ def files_with(folder: Path, text: str) -> list[str]:
     """The files below a folder that hold a text anywhere in their bytes."""
     wanted = text.encode()
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [str(path.relative_to(folder)) for path in files if wanted in path.read_bytes()]
+    found = [str(path.relative_to(folder)) for path in files if wanted in path.read_bytes()]
+    return [*found, *tables_with(text)] if in_database() else found

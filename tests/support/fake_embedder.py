@@ -23,7 +23,6 @@ from memory_mcp.domain.search import Chunk, PassageVectors, QueryVectors
 from memory_mcp.engine.workspace import MemoryBank, Policy, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.ports import Embedder
-from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
 __all__ = ["SYNONYMS", "FakeEmbedder", "give_meaning", "meaningful", "with_meaning"]
 
@@ -167,8 +166,8 @@ def with_meaning(built: BuiltWorkspace, embedder: Embedder) -> Workspace:
     """The workspace as they were built, with vectors in the files of their indexes."""
     wake = asyncio.Event()
     project, user = (
-        give_meaning(bank, SemanticIndex(embedder, SqliteVectors(index), wake))
-        for bank, index in zip(built.workspace.banks, built.indexes, strict=True)
+        give_meaning(bank, SemanticIndex(embedder, vectors, wake))
+        for bank, vectors in zip(built.workspace.banks, built.stores.vectors, strict=True)
     )
     return replace(built.workspace, project=project, user=user)
 

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from inbox_in_memory import MemoryInbox
 from nudges_in_memory import MemoryNudges
+from postgres import provider_settings
 from reviews_in_memory import ReviewsInMemory
 from stores_in_memory import MemoryHeads, MemoryIndex, MemoryJournal, MemoryRecords
 from suggestions_in_memory import MemorySuggestions
@@ -158,7 +159,9 @@ def real_workspace(
     """
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
-    settings = Settings(project_dir=project, home=folder / "home", user="ann", branch=branch)
+    settings = Settings(
+        project_dir=project, home=folder / "home", user="ann", branch=branch, **provider_settings()
+    )
     records = str((project / ".claude" / "memory").resolve())
     TrustedProjects(folder / "home", Disk()).trust(records, "")
     return replace(

@@ -95,7 +95,7 @@ async def imported(
     assert done.read == done.stored + done.known + len(done.left_out)
     assert foretold.notes == done.notes[: len(foretold.notes)]
     assert vars(foretold) == {**vars(done), "dry": True, "notes": foretold.notes}
-    assert not workspace.journal.waiting()
+    assert not await workspace.journal.waiting()
     return done
 
 

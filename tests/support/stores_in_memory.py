@@ -5,8 +5,8 @@ pure rule what is visible, which makes it the oracle for the SQL. It knows no BM
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
 from functools import reduce
 from typing import Final
 
@@ -90,8 +90,8 @@ class MemoryJournal:
         self._records: list[Record] = []
         self._held = False
 
-    @contextmanager
-    def alone(self) -> Generator[bool]:
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[bool]:
         if self._held:
             yield False
             return
@@ -101,7 +101,7 @@ class MemoryJournal:
         finally:
             self._held = False
 
-    def waiting(self) -> bool:
+    async def waiting(self) -> bool:
         return bool(self._records)
 
     async def note(self, records: Sequence[Record]) -> None:

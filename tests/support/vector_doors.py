@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 from fakes import Scribe
+from postgres import new_bank
 from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
@@ -16,6 +17,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Chunk, Filters, PassageVectors, View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex, VectorIndex
+from memory_mcp.storage.postgres import Bank, Postgres, PostgresIndex, PostgresVectors
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
@@ -72,14 +74,19 @@ class Door:
 
 
 @asynccontextmanager
-async def doors_to(path: Path | None, count: int) -> AsyncGenerator[list[Door]]:
-    """So many processes' doors to one complete index: a file, or (without a path) memory."""
-    if path is None:
-        index = MemoryIndex()
-        doors = [Door(index, MemoryVectors(index))] * count
-    else:
-        indexes = [SqliteIndex(path, make_fields, lambda: None) for _ in range(count)]
-        doors = [Door(each, SqliteVectors(each)) for each in indexes]
+async def doors_to(where: Path | str | None, count: int) -> AsyncGenerator[list[Door]]:
+    """So many processes' doors to one complete index: a file, a database's URL, or memory."""
+    match where:
+        case None:
+            index = MemoryIndex()
+            doors = [Door(index, MemoryVectors(index))] * count
+        case Path():
+            indexes = [SqliteIndex(where, make_fields, lambda: None) for _ in range(count)]
+            doors = [Door(each, SqliteVectors(each)) for each in indexes]
+        case str():
+            first = new_bank(where)
+            banks = [Bank(Postgres(where), first.owner, first.project) for _ in range(count)]
+            doors = [Door(PostgresIndex(b, make_fields), PostgresVectors(b)) for b in banks]
     await doors[0].index.mark_complete()
     yield doors
     for door in doors:

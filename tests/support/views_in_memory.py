@@ -12,6 +12,8 @@ from memory_mcp.rendered import Rendered, Watched
 class MemoryViews:
     """Implements `ports.Views`. What is read changes when `changed` is called."""
 
+    valid_seconds: float | None = None
+
     def __init__(self, count: Callable[[], int] | None = None) -> None:
         self.pages: dict[Page, str] = {}
         self.bootstraps: dict[str, Rendered] = {}

@@ -132,11 +132,13 @@ class Memory:
         async with open_workspace(loaded.settings) as built:
             closed = asyncio.Event()
             rendering = asyncio.create_task(bootstrap.keep_rendered(built.workspace, closed))
+            following = asyncio.create_task(built.keep_following(closed))
             try:
                 yield cls(built.workspace, closed, project)
             finally:
                 closed.set()
                 await rendering
+                await following
 
     @classmethod
     @contextmanager

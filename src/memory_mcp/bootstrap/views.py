@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from memory_mcp.bootstrap.opening import (
@@ -268,7 +269,9 @@ async def _render_bootstrap(
     await note_missing_records(session, frame, collected)
     sections = make_sections(OPENING, collected.found)
     block = render_in_frame(frame, sections, workspace.policy.opening.bootstrap_tokens)
-    until = min((end for end in (collected.until, frame.until) if end), default=None)
+    seconds = workspace.views.valid_seconds
+    valid = workspace.clock.now() + timedelta(seconds=seconds) if seconds else None
+    until = min((end for end in (collected.until, frame.until, valid) if end), default=None)
     return block, Rendered(
         branch=branch,
         revision=frame.head.revision,

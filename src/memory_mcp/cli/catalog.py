@@ -76,6 +76,8 @@ GROUPS: Final = {
               "write what holds to a file or folder; all with --history"),
         Entry("import", "transfer", "take memories in",
               "take in what another program remembers, or an export"),
+        Entry("move", "transfer", "to a database",
+              "carry all memories to files or to the database, with a proof"),
         Entry("doctor", "maintenance", "check and mend",
               "check every invariant of files and index, mend or rebuild them", _PROJECT),
         Entry("stale", "git", "what the code left",

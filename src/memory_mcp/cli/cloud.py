@@ -18,12 +18,13 @@ from memory_mcp.cli.output import Fields, Output, show_progress
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.config.values import is_on_this_machine, parse_key
+from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace, make_off
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.shutdown import interruptible
-from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin
+from memory_mcp.storage.supermemory.keys import KEY_CHARS_MAX, KeyOrigin, KeySource
 
 _REMEDY: Final = "set SUPERMEMORY_API_KEY or run `memory-mcp cloud login`"
 _ORIGINS: Final[dict[KeyOrigin, str]] = {
@@ -112,7 +113,7 @@ def _show_status(settings: Settings) -> Output:
     judge = settings.language
     fields = {
         "success": True,
-        "provider": "supermemory" if is_cloud_chosen(settings, source) else "local",
+        "provider": _name_provider(settings, source),
         "setting": settings.provider,
         "why": _explain_provider(settings, source.origin),
         "key": source.origin,
@@ -128,11 +129,19 @@ def _show_status(settings: Settings) -> Output:
     return Output(fields, _status_text)
 
 
+def _name_provider(settings: Settings, source: KeySource) -> str:
+    if settings.provider == "postgres":
+        return "postgres"
+    return "supermemory" if is_cloud_chosen(settings, source) else "local"
+
+
 def _explain_provider(settings: Settings, origin: KeyOrigin) -> str:
     keyless = origin == "none" and not is_on_this_machine(settings.base_url)
     match settings.provider:
         case "local":
             return "MEMORY_PROVIDER is local: nothing is sent"
+        case "postgres":
+            return f"MEMORY_PROVIDER is postgres: all is in {_name_database(settings)}"
         case _ if settings.cloud_off:
             return f"{settings.cloud_off} is wrong: nothing is sent until it is corrected"
         case "supermemory":
@@ -140,10 +149,14 @@ def _explain_provider(settings: Settings, origin: KeyOrigin) -> str:
             return f"MEMORY_PROVIDER is supermemory{but}"
         case "auto" if keyless:
             return f"there is no key for the cloud; to use it, {_REMEDY}"
-        case "auto" if origin == "none":
-            return "SUPERMEMORY_BASE_URL is on this machine, where no key is needed"
         case "auto":
-            return "there is a key"
+            here = "SUPERMEMORY_BASE_URL is on this machine, where no key is needed"
+            return here if origin == "none" else "there is a key"
+
+
+def _name_database(settings: Settings) -> str:
+    url = settings.postgres_url
+    return name_database(url.get_secret_value()) if url else "no database: set MEMORY_POSTGRES_URL"
 
 
 def _status_text(fields: Fields) -> str:

@@ -142,7 +142,8 @@ async def _complete_what_waits(workspace: Workspace, *, doctor: bool) -> None:
     """Complete an import that was cut short, and process the inbox, where there is any of it."""
     if refuse_writes(workspace):
         return
-    if workspace.journal.waiting() and not doctor:  # the doctor reports it, and repairs if asked to
+    # the doctor reports it, and repairs if asked to
+    if not doctor and await workspace.journal.waiting():
         from memory_mcp.transfer import complete_import
 
         with suppress(StoreError):  # the command reports it, if that concerns it

@@ -1,4 +1,4 @@
-"""`memory-mcp import` and `export`.
+"""`memory-mcp import`, `export` and `move`.
 
 An import reads what another program remembers, or an export of ours. An export writes a JSON file,
 stdout, or a folder of Markdown; inside a project it follows no link.
@@ -9,14 +9,18 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from memory_mcp import engine, transfer
+from memory_mcp import engine, sessions, transfer
+from memory_mcp.build import open_workspace
 from memory_mcp.cli.arguments import parse_path
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Output, flush_output, print_note, show_progress, write_json
+from memory_mcp.config.load import LoadedSettings
+from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import IMPORT_BYTES_MAX, IMPORT_ITEMS_MAX, IMPORT_OWN_FACTOR
@@ -32,8 +36,10 @@ from memory_mcp.formats.importers import read_source
 from memory_mcp.formats.own import is_export_head, parse_export_head
 from memory_mcp.formats.sources import SOURCES
 from memory_mcp.locations import find_untrusted_roots
+from memory_mcp.render.moved import render_move_fields, render_move_text
 from memory_mcp.render.outcomes import render_import, render_import_text
 from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
+from memory_mcp.shutdown import run_to_end
 from memory_mcp.storage.files.imports import read_material
 
 _STDOUT: Final = "-"
@@ -332,7 +338,37 @@ def _add_export_options(parser: ArgumentParser) -> None:
                         "another project")  # fmt: skip
 
 
+def move(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
+    """Carry all memories to files or to the database, and prove that they arrived."""
+    settings = loaded.settings
+    if settings.enabled and settings.postgres_url is None:
+        raise InvalidRequestError(
+            "MEMORY_POSTGRES_URL is not set: it names the database that memories move to or from. "
+            "Set it to postgresql://user@host:port/database, and repeat."
+        )
+    return run_to_end(_move(settings, args.to))
+
+
+async def _move(settings: Settings, to: Literal["files", "postgres"]) -> Output | Skipped:
+    sides = replace(settings, provider="local"), replace(settings, provider="postgres")
+    source, target = sides if to == "postgres" else reversed(sides)
+    async with open_workspace(source) as one, open_workspace(target) as other:
+        for built in (one, other):
+            await sessions.catch_up(built.workspace, render=False)
+        with show_progress("Moving") as advance:
+            report = await transfer.move_memories(one.workspace, other.workspace, advance)
+    if isinstance(report, Skipped):
+        return report
+    return Output(render_move_fields(report, to), render_move_text)
+
+
+def _add_move_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--to", choices=("files", "postgres"), required=True,
+                        help="where they are to be; what is here stays where it is")  # fmt: skip
+
+
 COMMANDS: Final = {
+    "move": Subcommand(move, _add_move_options),
     "import": Subcommand(in_workspace(import_), _add_import_options),
     "export": Subcommand(in_workspace(export), _add_export_options),
 }

@@ -87,7 +87,7 @@ def find_project_folders(settings: Settings, start: Path | None = None) -> Proje
     return ProjectFolders(
         scope=Scope(
             user=settings.user,
-            project=settings.project_name or remote or _name_project(project_dir),
+            project=settings.project_name or remote or name_folder(project_dir),
         ),
         project_dir=project_dir,
         work_tree=work_tree,
@@ -117,7 +117,7 @@ def find_current_folder() -> Path:
         ) from error
 
 
-def _name_project(project_dir: Path | None) -> str:
+def name_folder(project_dir: Path | None) -> str:
     """The name of a project without a remote: that of its folder, on this machine alone."""
     if project_dir is None:
         return "none"

@@ -55,7 +55,7 @@ CLIENT_VARIABLES: Final = (
 TOOLSETS: Final = ("branches", "session", "layers", "hooks")
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
-Provider = Literal["auto", "local", "supermemory"]
+Provider = Literal["auto", "local", "supermemory", "postgres"]
 EmbedderName = Literal["auto", "none", "minilm", "local", "openai", "ollama"]
 AllGiven = Mapping[str, GivenSetting]
 """What is set, each by the name of its setting."""
@@ -161,6 +161,7 @@ class Settings:
     session: str = ""
     provider: Provider = "auto"
     cloud_off: str = ""
+    postgres_url: SecretStr | None = None
     api_key: SecretStr | None = None
     base_url: str = "https://api.supermemory.ai"
     container_tag: str = ""
@@ -202,6 +203,9 @@ READ_ONLY: Final = "Until then nothing is written, so that nothing lands in the 
 _DEFAULT: Final = SettingFallback("Until then it counts as not set.")
 _OFF: Final = SettingFallback(
     "Until then memory is off, because it may be meant so.", {"enabled": False}, in_force="false"
+)
+_NO_DATABASE: Final = SettingFallback(
+    "Until then memory is off, so that nothing lands elsewhere.", {"enabled": False}
 )
 _IGNORED: Final = SettingFallback("Until then it sets nothing.")
 _META: Final = SettingFallback(
@@ -277,6 +281,7 @@ _TABLE: Final = (
     Setting("MEMORY_PROVIDER", "provider",
             v.parse_choice(*get_args(Provider)), replace(_LOCAL, in_force="local"),
             leads_elsewhere=True),
+    Setting("MEMORY_POSTGRES_URL", "postgres_url", v.parse_database, _NO_DATABASE),
     Setting("SUPERMEMORY_API_KEY", "api_key", _parse_cloud_key, _LOCAL),
     Setting("SUPERMEMORY_BASE_URL", "base_url", v.parse_origin, _LOCAL, leads_elsewhere=True),
     Setting("SUPERMEMORY_CONTAINER_TAG", "container_tag",
@@ -393,7 +398,7 @@ def read_settings(
             fields |= fallback.fields or {}
             if fallback.cloud_off:
                 fields["cloud_off"] = wrong[0]
-            if fallback is _OFF:
+            if fallback in (_OFF, _NO_DATABASE):
                 fields["off"] = warnings[-1]
             refused += [RefusedSetting(name, fallback.in_force, warnings[-1]) for name in wrong]
             skip.update(wrong)

@@ -39,6 +39,9 @@ _ADDRESS: Final = re.compile(
 )
 """Scheme, host, port and path: no user, no query."""
 
+_DATABASE: Final = re.compile(r"postgres(?:ql)?://[!-~]*/[!-~]+", re.ASCII)
+"""Scheme, whoever and wherever, and the name of a database or options that name it."""
+
 _CONTAINER: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
 """What the service takes in the path of a request (v5)."""
 
@@ -244,6 +247,13 @@ def parse_networks(variable: GivenSetting) -> tuple[Network, ...]:
     except ValueError as error:
         what = "addresses or networks, like 127.0.0.1,10.0.0.0/8"
         raise variable.error(what) from error
+
+
+def parse_database(variable: GivenSetting) -> SecretStr:
+    """The URL of a PostgreSQL database, which may hold a password."""
+    if not _DATABASE.fullmatch(variable.value):
+        raise variable.error("postgresql://user@host:port/database", shown=False)
+    return SecretStr(variable.value)
 
 
 def parse_queue(variable: GivenSetting) -> str:

@@ -1,7 +1,9 @@
-"""Hosts of this machine and of its private network."""
+"""Hosts of this machine and of its private network, and databases by their addresses."""
 
+from contextlib import suppress
 from ipaddress import IPv4Network, ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 _PRIVATE: Final = tuple(
     IPv4Network(net) for net in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
@@ -24,3 +26,15 @@ def is_private(host: str) -> bool:
         return any(ip_address(host) in network for network in _PRIVATE)
     except ValueError:
         return False
+
+
+_POSTGRES_PORT: Final = 5432
+
+
+def name_database(url: str) -> str:
+    """The database of a URL as messages name it: without user, password and options."""
+    parts = urlsplit(url)
+    host = parts.hostname or "localhost"
+    with suppress(ValueError):  # several hosts with a port each
+        return f"postgresql://{host}:{parts.port or _POSTGRES_PORT}{parts.path}"
+    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -141,3 +141,37 @@ class ImportReport:
     )
     first: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@frozen
+class BankMoved:
+    """What the records of a bank come to where they were, and how many of them are where they went.
+
+    `others` are records that were there already, and are not from here.
+    """
+
+    reach: Reach
+    records: int
+    digest: str
+    arrived: int
+    digest_there: str
+    others: int
+
+    @property
+    def same(self) -> bool:
+        """Whether every record is there as it is here."""
+        return self.arrived == self.records and self.digest == self.digest_there
+
+
+@frozen
+class MoveReport:
+    """The proof of a move to another store: of each bank, and of the head and its `moves`."""
+
+    banks: tuple[BankMoved, ...]
+    moves: int
+    same_head: bool
+
+    @property
+    def same(self) -> bool:
+        """Whether everything is there as it is here."""
+        return self.same_head and all(bank.same for bank in self.banks)

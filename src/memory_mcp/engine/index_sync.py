@@ -81,6 +81,7 @@ class SelfHealingIndex:
     """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
+    `in_step` says, where index and records are in one place, that neither need be read through.
     Records in `pulled` came from the cloud and erase nothing. Once it has `caught_up`, what others
     write is a change for this process. While `goes_on`, it catches up beside the calls, and `left`
     records are not in it yet.
@@ -94,12 +95,14 @@ class SelfHealingIndex:
         pulled: PulledRecords | None = None,
         *,
         obeys: bool = True,
+        in_step: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._index = index
         self._records = records
         self._log = log
         self._pulled = pulled
         self._obeys = obeys  # untrusted records erase nothing, not even each other
+        self._in_step = in_step
         self._behind = False
         self._catching: asyncio.Task[CatchUpCounts] | None = None
         self._progress: Progress | None = None
@@ -248,7 +251,7 @@ class SelfHealingIndex:
     async def to_erase(
         self, among: Collection[RecordId] | None = None
     ) -> dict[RecordId, set[RecordId]]:
-        logged = await self._logged()
+        logged = await self.logged()
         return await self.run(lambda: self._index.to_erase(among, logged))
 
     async def ordered(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
@@ -287,7 +290,7 @@ class SelfHealingIndex:
         return await self.run(lambda: self._index.derived(record_ids))
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
-        gone = {*also, *await self._logged()}
+        gone = {*also, *await self.logged()}
         return await self.run(lambda: self._index.erased(gone))
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
@@ -297,7 +300,7 @@ class SelfHealingIndex:
         """Log that this machine erases them, before it does; a full disk does not prevent it."""
         if self._log and record_ids:
             with suppress(StoreUnavailableError):
-                await asyncio.to_thread(self._log.add, record_ids)
+                await self._log.add(record_ids)
 
     async def mark_complete(self) -> None:
         await self._index.mark_complete()
@@ -345,10 +348,13 @@ class SelfHealingIndex:
             ) from error
         return await call()
 
-    async def _logged(self) -> frozenset[RecordId]:
-        return await asyncio.to_thread(self._log.ids) if self._log else frozenset()
+    async def logged(self) -> frozenset[RecordId]:
+        """The ids that were erased here, whatever records say now."""
+        return await self._log.ids() if self._log else frozenset()
 
     async def _follow(self) -> CatchUpCounts:
+        if self._in_step and await self._in_step():
+            return CatchUpCounts(erased=await self._erase_late())
         # read the index first: a record is stored before it is indexed, so an id that is indexed
         # and then not stored is gone for good
         known = await self._index.ids()
@@ -380,7 +386,7 @@ class SelfHealingIndex:
         return len(late)
 
     async def _ordered(self, among: Collection[RecordId] | None) -> set[RecordId]:
-        logged = await self._logged()
+        logged = await self.logged()
         orders = await self._index.to_erase(among, logged)
         if not orders or not self._obeys:
             return set()

@@ -55,8 +55,13 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
     watched = found["watched"]
     if not os.path.isabs(watched["head_file"]) or watched["head"] is None:
         return False
-    own = os.path.join(place.state, _HEAD_FILE)
-    if _normalise(watched["head_file"], place.project) != _normalise(own, place.project):
+    own = (
+        os.path.join(place.state, _HEAD_FILE),
+        os.path.join(place.machine, rendered.DATABASE_STATE_FILE),
+    )
+    if _normalise(watched["head_file"], place.project) not in (
+        _normalise(each, place.project) for each in own
+    ):
         return False
     head = next(iter(watched["git"]), "")
     if head and os.path.dirname(head) != find_git_dir(place.work_tree):

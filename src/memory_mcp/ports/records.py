@@ -1,7 +1,7 @@
 """Time, ids, and what rests in files: records, the head, trust, the journal of an import."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -116,14 +116,14 @@ class RecordStore(Protocol):
 
 
 class ErasedLog(Protocol):
-    """The ids that this machine has erased, whatever records say now.
+    """The ids that were erased here, whatever records say now.
 
     - `ids` returns them all; `add` is durable when it returns.
-    - What the file system refuses raises `StoreUnavailableError`.
+    - What the store refuses raises `StoreUnavailableError`.
     """
 
-    def ids(self) -> frozenset[RecordId]: ...
-    def add(self, record_ids: Collection[RecordId]) -> None: ...
+    async def ids(self) -> frozenset[RecordId]: ...
+    async def add(self, record_ids: Collection[RecordId]) -> None: ...
 
 
 class HeadStore(Protocol):
@@ -155,12 +155,12 @@ class ImportJournal(Protocol):
     - `noted` returns the records that were noted and not cleared. A note that cannot be read raises
       `StoreDamagedError` or `NewerSchemaError`, and stays.
     - `clear` is durable when it returns; clearing nothing is no error.
-    - `waiting` says without waiting whether there may be a note.
-    - What the file system refuses raises `StoreUnavailableError`.
+    - `waiting` says whether there may be a note, without reading it.
+    - What the store refuses raises `StoreUnavailableError`.
     """
 
-    def alone(self) -> AbstractContextManager[bool]: ...
-    def waiting(self) -> bool: ...
+    def alone(self) -> AbstractAsyncContextManager[bool]: ...
+    async def waiting(self) -> bool: ...
     async def note(self, records: Sequence[Record]) -> None: ...
     async def noted(self) -> list[Record]: ...
     async def clear(self) -> None: ...

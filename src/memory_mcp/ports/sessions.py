@@ -121,6 +121,8 @@ class Views(ChangeWatch, Protocol):
       `watch`, and then writes, leaves the newest behind.
     - `watch` says from what the next bootstrap would be made.
     - `has_records`: before the project has records, no page appears in its folders.
+    - `valid_seconds`: how long a bootstrap counts that nobody looked at again. None: for as long as
+      the files that it was made from, which a hook sees for itself.
     - `branches` returns those that have a bootstrap; `are_current` says whether the bootstraps of
       these branches are there and nothing has changed since.
     - `write`: each file appears whole or not at all, and only if its bytes differ, the bootstraps
@@ -135,6 +137,8 @@ class Views(ChangeWatch, Protocol):
     - `list_rendered` returns every page and bootstrap, or why it cannot be read.
     - `StoreUnavailableError` is the only failure; what was written before it stays.
     """
+
+    valid_seconds: float | None
 
     def alone(self) -> AbstractAsyncContextManager[None]: ...
     async def watch(self) -> Watched: ...

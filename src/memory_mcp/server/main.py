@@ -91,6 +91,7 @@ def make_server(
         works = (_catch_up if not hosted else _catch_up_silently, _encode,
                  subscriptions.keep_notifying, *local)  # fmt: skip
         tasks = [asyncio.create_task(work(built.workspace, leaving)) for work in works]
+        tasks.append(asyncio.create_task(built.keep_following(leaving)))
         try:
             yield built.workspace
         finally:

@@ -1,4 +1,4 @@
-"""Imports and exports memories."""
+"""Imports and exports memories, and moves them to another store."""
 
 from memory_mcp.transfer.export import (
     ExportSelection,
@@ -7,6 +7,7 @@ from memory_mcp.transfer.export import (
     select_export,
 )
 from memory_mcp.transfer.import_memories import complete_import, import_memories, preview_import
+from memory_mcp.transfer.move import move_memories
 from memory_mcp.transfer.plan import ReportProgress
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "complete_import",
     "find_unreadable",
     "import_memories",
+    "move_memories",
     "preview_import",
     "read_selected",
     "select_export",

@@ -71,7 +71,7 @@ async def import_memories(
     """
     if skipped := refuse_writes(workspace):
         return skipped
-    with workspace.journal.alone() as alone:
+    async with workspace.journal.alone() as alone:
         if not alone:
             raise StoreUnavailableError(
                 "Another import is under way in this project. Wait until it is done, and repeat; "
@@ -91,17 +91,17 @@ async def import_memories(
 
 async def complete_import(workspace: Workspace) -> int:
     """Complete an import that was cut short; returns how many records it has."""
-    if not workspace.journal.waiting() or refuse_writes(workspace):
+    if not await workspace.journal.waiting() or refuse_writes(workspace):
         return 0
-    with workspace.journal.alone() as alone:
+    async with workspace.journal.alone() as alone:
         return await _complete(workspace) if alone else 0
 
 
 async def check_import(workspace: Workspace, *, repair: bool) -> list[Finding]:
     """The doctor's findings: an import that was cut short, or a journal that cannot be read."""
-    if not workspace.journal.waiting():
+    if not await workspace.journal.waiting():
         return []
-    with workspace.journal.alone() as alone:
+    async with workspace.journal.alone() as alone:
         if not alone:  # one is under way
             return []
         try:
@@ -162,7 +162,7 @@ async def _write_or_take_back(
     except asyncio.CancelledError as error:
         stopped = True
         await asyncio.wait([work])
-        taken_back = work.cancelled() and not workspace.journal.waiting()
+        taken_back = work.cancelled() and not await workspace.journal.waiting()
         kept = "All of the import is kept: it was done." if not work.cancelled() else _LATER
         error.add_note("Nothing of the import was kept." if taken_back else kept)
         raise

@@ -19,25 +19,19 @@ The lock makes moves queue; the revision makes them correct.
 """
 
 import asyncio
-import json
 import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic_core import to_json
+from typing import Final
 
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
-from memory_mcp.domain.fields import find_cycle
-from memory_mcp.domain.ids import MAIN, ROOT
-from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import SCHEMA_VERSION, Record, drop_empty
-from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
@@ -47,152 +41,10 @@ from memory_mcp.errors import (
 from memory_mcp.hints import name_step
 from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
-from memory_mcp.storage.files.records import explain_parse_error, litter_finding
+from memory_mcp.storage.files.records import litter_finding
 from memory_mcp.storage.files.trust import ProjectOwnership, compute_digest
+from memory_mcp.storage.stored import dump_head, dump_history_line, dump_timeline, parse_head
 from memory_mcp.storage.threads import in_thread
-
-
-def dump_history_line(record: Record) -> bytes:
-    """A move as a line: ids and names only, so that no forgotten text stays here."""
-    move = record.move
-    fields = {
-        "id": record.id,
-        "at": record.as_json()["created_at"],
-        "by": record.origin.model_dump(mode="json"),
-        "move": move.model_dump(mode="json") if move else None,
-    }
-    return json.dumps(drop_empty(fields), ensure_ascii=False).encode()
-
-
-def parse_head(path: Path, data: bytes) -> Head:
-    """Parse the bytes of a head file.
-
-    Raises:
-        StoreDamagedError: it is no head, or one on which nothing could be written.
-        NewerSchemaError: a newer memory-mcp wrote it.
-    """
-    try:
-        fields = load_json(data)
-        version = fields["schema_version"]
-        if version > SCHEMA_VERSION:
-            raise NewerSchemaError(str(path), version, SCHEMA_VERSION)
-        head = Head(
-            project=fields["project"],
-            revision=fields["revision"],
-            timeline=_parse_timeline(fields),
-            last=Record.model_validate(fields["last"]) if fields.get("last") else None,
-            with_last=tuple(Record.model_validate(r) for r in fields.get("with_last", [])),
-        )
-        _require_valid(head.timeline)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"{path} is damaged ({explain_parse_error(error)}). Nothing is lost: "
-            "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
-        ) from error
-    return head
-
-
-def _require_valid(timeline: Timeline) -> None:
-    """Require that each branch ends in an open segment, and that no segment descends from itself.
-
-    Every move opens a segment where it leaves one, so a branch without any lost some.
-    """
-    gone = timeline.left | timeline.forgotten
-    standing = {s.branch for s in timeline.segments.values() if s.id not in gone}
-    if ROOT not in gone:
-        standing.add(MAIN)
-    if lost := set(timeline.branches) - standing:
-        raise ValueError(f"no segment is open on {', '.join(sorted(lost))}")
-    if ring := find_cycle({s.id: s.parents for s in timeline.segments.values()}):
-        raise ValueError(f"segment {ring} comes of itself")
-
-
-def _index_by_id(listed: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
-    by_id = {one["id"]: one for one in listed}
-    if len(by_id) != len(listed):
-        raise ValueError("one id stands for two")
-    return by_id
-
-
-def _parse_timeline(fields: dict[str, Any]) -> Timeline:
-    every = [*fields.get("checkpoints", []), *fields.get("undecided", [])]
-    return Timeline.model_validate(
-        {
-            "segments": _index_by_id(fields.get("segments", [])),
-            "left": fields.get("left", []),
-            "forgotten": fields.get("forgotten", []),
-            "checkpoints": _index_by_id(every),
-            "lines": _index_by_id(fields.get("lines", [])),
-            "given_up": {g["move"]: g for g in fields.get("given_up", [])},
-            "undone": fields.get("undone", []),
-            "bases": fields.get("bases", {}),
-            "anchors": {a["move"]: a for a in fields.get("anchors", [])},
-            "moves": fields.get("moves", []),
-        }
-    )
-
-
-def dump_head(head: Head, timeline: bytes | None = None) -> bytes:
-    """The bytes of a head file, with what people and programs look for at the top.
-
-    `timeline` is what `dump_timeline` made of the head's, if that is known: with a thousand
-    branches it is nearly all of the file.
-    """
-    newest = next(reversed(head.timeline.valid(MAIN)), None)
-    first = {
-        "schema_version": SCHEMA_VERSION,
-        "project": head.project,
-        "revision": head.revision,
-        "head_phase": newest.phase if newest else None,
-        "head_checkpoint": newest.id if newest else None,
-    }
-    last = {
-        "last": head.last.as_json() if head.last else None,
-        "with_last": [record.as_json() for record in head.with_last],
-    }
-    parts = (_dump_members(first), timeline or dump_timeline(head.timeline), _dump_members(last))
-    return b"{\n" + b",\n".join(parts) + b"\n}\n"
-
-
-def dump_timeline(timeline: Timeline) -> bytes:
-    """The members of a head file that its timeline alone decides."""
-    return _dump_members(
-        {
-            "checkpoints": [_checkpoint_fields(c, timeline) for c in timeline.decided()],
-            "branches": {name: {"tips": timeline.tips(name)} for name in timeline.branches},
-            "segments": list(timeline.segments.values()),
-            "left": sorted(timeline.left),
-            "forgotten": sorted(timeline.forgotten),
-            "lines": list(timeline.lines.values()),
-            "given_up": [
-                {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
-                for move, each in timeline.given_up.items()
-            ],
-            "undone": sorted(timeline.undone),
-            "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
-            "undecided": [
-                c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
-            ],
-            "anchors": [
-                {"move": move, "commit": each.commit, "git_branch": each.git_branch,
-                 "segments": each.segments}
-                for move, each in timeline.anchors.items()
-            ],
-            "moves": sorted(timeline.moves),
-        }
-    )  # fmt: skip
-
-
-def _dump_members(fields: dict[str, Any]) -> bytes:
-    return to_json(fields, indent=1).removeprefix(b"{\n").removesuffix(b"\n}")
-
-
-def _checkpoint_fields(checkpoint: Checkpoint, timeline: Timeline) -> dict[str, Any]:
-    holds = timeline.holds(checkpoint.branch, checkpoint.seals)
-    status = "valid" if holds else "invalidated"
-    first = {"id": checkpoint.id, "phase": checkpoint.phase, "status": status}
-    return first | vars(checkpoint)
-
 
 HEAD_FILE: Final = "memory-head.json"
 _SET_ASIDE_MAX: Final = 9
@@ -311,7 +163,7 @@ class LocalHeads:
         if owned and not (
             owned.trusted() or owned.ledger.knows(HEAD_FILE, self._compute_digest(data))
         ):
-            parse_head(path, data)  # one that is damaged is reported all the same
+            parse_head(str(path), data)  # one that is damaged is reported all the same
             return None
         return self._parse(data)
 
@@ -319,7 +171,7 @@ class LocalHeads:
         """The head of these bytes. To compare a large one costs less than to parse it again."""
         parsed = self._parsed
         if parsed is None or parsed[0] != data:
-            self._parsed = parsed = data, parse_head(self._head, data)
+            self._parsed = parsed = data, parse_head(str(self._head), data)
         return parsed[1]
 
     def _compute_digest(self, data: bytes) -> str:

@@ -14,8 +14,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -185,9 +185,12 @@ class LocalImportJournal:
         self._path = folder / JOURNAL_FILE
         self._disk = disk
 
-    def alone(self) -> AbstractContextManager[bool]:
-        return self._disk.try_lock(self._folder / _LOCK_FILE)
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[bool]:
+        with self._disk.try_lock(self._folder / _LOCK_FILE) as free:
+            yield free
 
+    @in_thread
     def waiting(self) -> bool:
         try:
             return self._path.exists()

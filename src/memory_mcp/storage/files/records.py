@@ -17,19 +17,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
-from pydantic_core import to_json
-
 from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
-from memory_mcp.domain.fields import escape_unprintable, explain_validation_error
 from memory_mcp.domain.ids import RecordId, format_id_month, is_record_id
-from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import SCHEMA_VERSION, Record
+from memory_mcp.domain.record import Record
 from memory_mcp.errors import (
-    InvalidRequestError,
-    NewerSchemaError,
     StoreDamagedError,
     StoreError,
     StoreUnavailableError,
@@ -41,6 +34,7 @@ from memory_mcp.storage.files.trust import (
     compute_json_digest,
     compute_record_digest,
 )
+from memory_mcp.storage.stored import dump_record, load_record
 from memory_mcp.storage.threads import in_thread
 
 _MONTH: Final = re.compile(r"\d{4,}-\d\d")
@@ -215,12 +209,12 @@ class LocalRecords:
         self._seen: tuple[int, bool] | None = None
 
     def refuse_unreadable(self, record: Record) -> None:
-        _dump_record(record, self.path(record.id))
+        dump_record(record)
 
     @in_thread
     def put(self, record: Record, *, of_this_machine: bool = True) -> None:
         path = self.path(record.id)
-        data = _dump_record(record, path)
+        data = dump_record(record)
         try:
             present: bytes | None = read_file(str(path), RECORD_BYTES_MAX, self._below)
         except FileNotFoundError:
@@ -422,19 +416,6 @@ def _folder_stamp(folder: str) -> int:
     return at if abs(time.time_ns() - at) > tick else 0
 
 
-def _dump_record(record: Record, path: Path) -> bytes:
-    """The bytes of a record's file. A record that could not be read again is refused."""
-    data = to_json(record.as_json(), indent=1) + b"\n"
-    try:
-        parse_record(data, path)
-    except ValueError as error:
-        raise InvalidRequestError(
-            f"Such a record would not be read again ({explain_parse_error(error)}). "
-            "Nothing was stored."
-        ) from error
-    return data
-
-
 def read_record(path: Path, below: str = "") -> Record:
     """Read the record in a file, as `_read` does."""
     return _read(path, below)[0]
@@ -449,50 +430,4 @@ def _read(path: Path, below: str) -> tuple[Record, object]:
         StoreDamagedError: the file is not a whole record, or holds one of another name.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
-    data = read_file(str(path), RECORD_BYTES_MAX, below)
-    try:
-        fields = _parse_fields(data, path)
-        record = Record.model_validate(fields)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"{path} is damaged ({explain_parse_error(error)}). It is left as it is; restore it "
-            "from git or a backup. Everything else works on."
-        ) from error
-    if record.id != path.stem:
-        raise StoreDamagedError(
-            f"{path} holds the record {record.id!r}; a file is named by its id."
-        )
-    return record, fields
-
-
-def parse_record(data: bytes, path: Path) -> Record:
-    """Parse the bytes of a record; an error of a newer version names the `path`.
-
-    Raises:
-        ValueError, KeyError, TypeError, RecursionError: they are no valid record.
-        NewerSchemaError: a newer memory-mcp wrote it.
-    """
-    return Record.model_validate(_parse_fields(data, path))
-
-
-def _parse_fields(data: bytes, path: Path) -> object:
-    if len(data) > RECORD_BYTES_MAX:
-        raise ValueError(f"{len(data):,} bytes; a record has {RECORD_BYTES_MAX:,} at most")
-    fields = load_json(data)
-    version = fields["schema_version"]
-    if version > SCHEMA_VERSION:
-        raise NewerSchemaError(str(path), version, SCHEMA_VERSION)
-    return fields
-
-
-def explain_parse_error(error: Exception) -> str:
-    """Why bytes are no record, in words that are safe to show."""
-    match error:
-        case ValidationError():
-            return explain_validation_error(error)
-        case KeyError():
-            return f"no field {error.args[0]!r}"
-        case ValueError():
-            return escape_unprintable(str(error))
-        case _:
-            return "not a JSON object in UTF-8"
+    return load_record(read_file(str(path), RECORD_BYTES_MAX, below), str(path), path.stem)

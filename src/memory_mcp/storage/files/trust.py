@@ -33,6 +33,7 @@ from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.record import Record
 from memory_mcp.frozen import frozen
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
+from memory_mcp.storage.threads import in_thread
 
 TRUST_FILE: Final = "trusted.json"
 TRUSTED_CLOUDS_FILE: Final = "trusted-clouds.json"
@@ -315,11 +316,13 @@ class LocalErasedLog:
         self._disk = disk
         self._file = _CachedFile(folder / ERASED_FILE, _parse_erased, frozenset[RecordId]())
 
+    @in_thread
     def ids(self) -> frozenset[RecordId]:
         return self._file.require()
 
+    @in_thread
     def add(self, record_ids: Collection[RecordId]) -> None:
-        if new := sorted(set(record_ids) - self.ids()):
+        if new := sorted(set(record_ids) - self._file.require()):
             self._disk.append(self._file.path, json.dumps(new).encode())
 
 

@@ -18,14 +18,14 @@ The lock makes renderers queue up, so that what was read later is written later.
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memory_mcp import rendered
 from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
-from memory_mcp.domain.limits import PAGE_BYTES_MAX
+from memory_mcp.domain.limits import DATABASE_LOOK_SECONDS_MAX, PAGE_BYTES_MAX
 from memory_mcp.domain.sessions import (
     GITIGNORE_MARK,
     PAGE_MARK,
@@ -51,6 +51,9 @@ _REGISTER: Final = "rendered-in"
 class LocalViews:
     """Implements `ports.Views` over a project's folders.
 
+    Where the records are no files, `describe` says whether there are any, and in a text what they
+    come to; None if that cannot be known now. It is noted in `head_file`, so that a hook sees it.
+
     `users` are the user's folders of state and of memories, `whose` the user's name and the value
     of MEMORY_HOME (or ''), as a hook sees them. `project` is None where no CLAUDE.md could
     reference a page. `follows` names the files of git that say where a followed work tree stands.
@@ -68,7 +71,11 @@ class LocalViews:
         whose: tuple[str, str] = ("", ""),
         wait_seconds: float = RENDER_LOCK_SECONDS_MAX,
         follows: Callable[[], Sequence[str]] = tuple,
+        describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None,
     ) -> None:
+        self.valid_seconds = DATABASE_LOOK_SECONDS_MAX if describe else None
+        self._describe = describe
+        self._any = False
         self._machine = machine
         self._head_file = head_file
         self._project = project
@@ -95,19 +102,22 @@ class LocalViews:
                 lock.release()  # at once: a task that is being cancelled does not wait
 
     async def watch(self) -> Watched:
+        await self._look()
         return await asyncio.to_thread(self._watch)
 
     async def has_records(self) -> bool:
         watched = await self.watch()
+        if self._describe:
+            return self._any
         return bool(watched["months"][self._folders[0]])
 
     @in_thread
     def branches(self) -> list[str]:
         return sorted(filter(None, map(_load_branch, _list_bootstraps(self._machine))))
 
-    @in_thread
-    def are_current(self, *branches: str) -> bool:
-        return all(map(self._is_current, branches))
+    async def are_current(self, *branches: str) -> bool:
+        await self._look()
+        return await asyncio.to_thread(lambda: all(map(self._is_current, branches)))
 
     @in_thread
     def write(self, rendering: Rendering) -> list[str]:
@@ -212,6 +222,13 @@ class LocalViews:
             ) from error
         except OSError as error:
             raise self._disk.unavailable(error, path, "store") from error
+
+    async def _look(self) -> None:
+        """Note what records that are no files come to, where that has changed."""
+        if self._describe and (found := await self._describe()) is not None:
+            self._any, text = found
+            with suppress(StoreUnavailableError):  # whoever writes a view is told
+                await asyncio.to_thread(self._replace, self._head_file, text.encode(), b"")
 
     def _watch(self) -> Watched:
         return rendered.snapshot_sources(

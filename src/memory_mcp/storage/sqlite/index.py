@@ -76,7 +76,8 @@ _ABANDONED: Final = """EXISTS (
 # the exclusions whose reason holds no more; SQLite looks for them once in each query that asks
 _VOID: Final = f"""
         SELECT e.rowid FROM record e INDEXED BY record_excluding
-        WHERE e.kind = 'exclusion' AND e.derived AND +e.segment IN chain
+        WHERE e.kind = 'exclusion' AND e.derived
+            AND (e.segment IS NULL OR +e.segment IN chain)
             AND {_ABANDONED.format(row="e.rowid")}"""
 
 # the + keeps SQLite from collecting whole segments where the newest few are wanted

@@ -7,14 +7,14 @@ known embedder. Its vectors go in through the view `encoded`, one row for each c
 """
 
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId, mark_id
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record, format_time
-from memory_mcp.domain.search import Chunk, PassageVectors, SearchFields
+from memory_mcp.domain.search import PassageVectors, SearchFields
+from memory_mcp.storage.stored import compute_checksum, pack_signs
 
 VECTORS: Final = """
 -- vectors are bytes, see `domain.search`; those of different embedders are never compared
@@ -84,20 +84,8 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
     for record_id, passage in made.items():
         for number, chunk in enumerate(passage):
             signs = pack_signs(chunk)
-            crc = checksum(signs, chunk)
+            crc = compute_checksum(signs, chunk)
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
-
-
-def pack_signs(chunk: Chunk) -> bytes:
-    """A bit for each dimension of the pooled vector, set where it is positive; big-endian."""
-    bits = "".join("1" if 0 < value < 128 else "0" for value in chunk.pooled)  # noqa: PLR2004
-    bits += "0" * (-len(bits) % 64)
-    return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
-
-
-def checksum(signs: bytes, chunk: Chunk) -> int:
-    """The checksum of a row."""
-    return zlib.crc32(signs + chunk.pooled + chunk.tokens)
 
 
 VERSION: Final = 14

@@ -21,7 +21,8 @@ from memory_mcp.storage.sqlite.index import (
     parse_candidate,
     view_parameters,
 )
-from memory_mcp.storage.sqlite.schema import INSERT_ENCODED, checksum, encoded_rows
+from memory_mcp.storage.sqlite.schema import INSERT_ENCODED, encoded_rows
+from memory_mcp.storage.stored import compute_checksum
 
 if TYPE_CHECKING:
     from memory_mcp.storage.sqlite.nearest import SignIndex  # numpy
@@ -147,7 +148,7 @@ class SqliteVectors:
         damaged = 0
         for id_, signs, pooled, tokens, crc in rows:
             chunk = Chunk(pooled, tokens)
-            if checksum(signs, chunk) == crc:
+            if compute_checksum(signs, chunk) == crc:
                 found[RecordId(id_)] = (*found.get(RecordId(id_), ()), chunk)
             else:
                 damaged += 1
@@ -160,7 +161,7 @@ class SqliteVectors:
         while rows := await self._file.rows(
             _CHECKED_ROWS, {"last": last, "limit": _CHECKED_ROWS_MAX}
         ):
-            found += sum(checksum(r[1], Chunk(r[2], r[3])) != r[4] for r in rows)
+            found += sum(compute_checksum(r[1], Chunk(r[2], r[3])) != r[4] for r in rows)
             last = rows[-1][0]
         return found
 

@@ -1,0 +1,306 @@
+"""A PostgreSQL database: a bounded pool of connections for each event loop, and its failures.
+
+What is run here may be run twice: a connection that is lost in the middle of a statement does not
+tell whether that was carried out, so it is repeated once on another one. Every statement of this
+package is written for that. No lock is held between two calls.
+
+Errors name the database by its address, never by the user or the password in its URL.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none; `Connection` is what we use
+
+from memory_mcp.deadlines import waiting_for
+from memory_mcp.domain.fields import escape_unprintable
+from memory_mcp.domain.hosts import name_database
+from memory_mcp.domain.limits import (
+    DATABASE_CONNECT_SECONDS_MAX,
+    DATABASE_CONNECTIONS_MAX,
+    DATABASE_LOCK_SECONDS_MAX,
+    DATABASE_LOOK_SECONDS_MAX,
+    DATABASE_POOL_SECONDS_MAX,
+    STATEMENT_SECONDS_MAX,
+)
+from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
+from memory_mcp.storage.postgres.schema import (
+    NAMESPACE,
+    Connection,
+    migrate,
+    require_known_schema,
+)
+
+T = TypeVar("T")
+Rows = Sequence[Any]
+Work = Callable[[Connection], Awaitable[T]]
+
+SERVER_VERSION_MIN: Final = 14
+_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
+"""A named value of a statement; not the type behind `::`."""
+
+_LOST: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+)
+"""The connection is lost, or there is none."""
+_REPEATABLE: Final = (*_LOST, asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+
+
+class Postgres:
+    """Runs statements on the database at this URL, whose schema it brings up to date first.
+
+    Errors of every method: `StoreUnavailableError` if the database cannot be reached, refuses, does
+    not answer in time, or is a read-only standby; `NewerSchemaError` if a newer memory-mcp made its
+    tables; `StoreDamagedError` if PostgreSQL says that its files are broken.
+    """
+
+    def __init__(self, url: str, *, connections_max: int = DATABASE_CONNECTIONS_MAX) -> None:
+        self.url = url
+        self.name = name_database(url)
+        self.speaker = f"memory-mcp {uuid4().hex[:8]}"
+        self._session = {**_SESSION, "application_name": self.speaker}
+        self._connections_max = connections_max
+        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+
+    async def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> Rows:
+        """Run one statement, atomically. Its values are named, `:like_this`."""
+        return await self.run(lambda connection: fetch(connection, statement, values or {}))
+
+    async def transact(self, work: Work[T]) -> T:
+        """Do the work in one transaction, which may be done twice."""
+
+        async def within(connection: Connection) -> T:
+            async with connection.transaction():
+                return await work(connection)
+
+        return await self.run(within)
+
+    async def run(self, work: Work[T]) -> T:
+        """Do the work with a connection; again with another one if that is lost meanwhile."""
+        with self._translating(), waiting_for(f"the database {self.name}"):
+            try:
+                return await self._run(work)
+            except _REPEATABLE as error:
+                if isinstance(error, asyncpg.QueryCanceledError):
+                    raise
+                await self._forget_connections()
+                return await self._run(work)
+
+    async def listen(self, channel: str, hear: Callable[[str], None]) -> None:
+        """Hear what others announce on this channel, until the connection ends.
+
+        `hear` is called with '' at first, for what was announced before.
+        """
+        ended = asyncio.Event()
+
+        def end(_connection: Any) -> None:
+            ended.set()
+
+        def receive(_connection: Any, _pid: int, _channel: str, payload: str) -> None:
+            hear(payload)
+
+        with self._translating():
+            connection = await connect(self.url, self._session)
+        try:
+            with self._translating():
+                await self._prepare(connection)
+                connection.add_termination_listener(end)
+                await connection.add_listener(channel, receive)
+                hear("")
+                while not ended.is_set():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(DATABASE_LOOK_SECONDS_MAX / 3):
+                            await ended.wait()
+                    if not ended.is_set():  # a line that is dead says nothing by itself
+                        await connection.execute("SELECT 1")
+        finally:
+            connection.terminate()
+
+    @asynccontextmanager
+    async def hold_lock(self, space: int, number: int) -> AsyncGenerator[bool]:
+        """Hold a lock of the database within the block, and yield whether it was free.
+
+        It ends with the connection, and so with the process.
+        """
+        async with AsyncExitStack() as stack:
+            with self._translating():
+                connection = await stack.enter_async_context(self._connection())
+                free = await connection.fetchval(
+                    "SELECT pg_try_advisory_lock($1, $2)", space, number
+                )
+            try:
+                yield free
+            finally:
+                if free:
+                    with suppress(asyncpg.PostgresError, *_LOST):  # lost with the connection
+                        await connection.execute("SELECT pg_advisory_unlock($1, $2)", space, number)
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop; the next call opens others."""
+        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is None:
+            return
+        try:
+            async with asyncio.timeout(DATABASE_CONNECT_SECONDS_MAX):
+                await pool.close()
+        except (asyncpg.PostgresError, *_LOST):  # a server that is gone has closed them
+            pool.terminate()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncGenerator[Connection]:
+        pool = await self._find_pool()
+        try:
+            connection = await pool.acquire(timeout=DATABASE_POOL_SECONDS_MAX)
+        except TimeoutError as error:
+            if pool.get_idle_size() or pool.get_size() < self._connections_max:
+                raise
+            raise StoreUnavailableError(
+                f"All {self._connections_max} connections of this process to {self.name} have been "
+                f"busy for {DATABASE_POOL_SECONDS_MAX:.0f} s. Nothing was changed; try again."
+            ) from error
+        try:
+            yield connection
+        finally:
+            with suppress(asyncpg.PostgresError, *_LOST):
+                await pool.release(connection)
+
+    async def _run(self, work: Work[T]) -> T:
+        async with self._connection() as connection:
+            return await work(connection)
+
+    async def _find_pool(self) -> Any:
+        loop = asyncio.get_running_loop()
+        async with self._opening.setdefault(loop, asyncio.Lock()):
+            if loop not in self._pools:
+                self._pools[loop] = await asyncpg.create_pool(  # pyright: ignore[reportUnknownMemberType]
+                    self.url,
+                    min_size=0,
+                    max_size=self._connections_max,
+                    init=self._prepare,
+                    reset=_keep_session,
+                    timeout=DATABASE_CONNECT_SECONDS_MAX,
+                    command_timeout=STATEMENT_SECONDS_MAX + DATABASE_CONNECT_SECONDS_MAX,
+                    server_settings=self._session,
+                )
+            return self._pools[loop]
+
+    async def _prepare(self, connection: Connection) -> None:
+        """Bring the schema up to date, or see that it is.
+
+        Raises:
+            StoreUnavailableError: the server is too old, or a standby.
+            NewerSchemaError: a newer memory-mcp made the schema.
+        """
+        version = connection.get_server_version().major
+        if version < SERVER_VERSION_MIN:
+            raise StoreUnavailableError(
+                f"{self.name} is PostgreSQL {version}; memory-mcp needs {SERVER_VERSION_MIN} or a "
+                "newer one. Update that server, or name another in MEMORY_POSTGRES_URL."
+            )
+        if await connection.fetchval("SELECT pg_is_in_recovery()"):
+            raise StoreUnavailableError(_STANDBY.format(name=self.name))
+        if not await require_known_schema(connection, self.name):
+            await migrate(connection, self.name)
+
+    async def _forget_connections(self) -> None:
+        """Use no connection again that was opened before the last failure."""
+        if pool := self._pools.get(asyncio.get_running_loop()):
+            await pool.expire_connections()
+
+    @contextmanager
+    def _translating(self) -> Generator[None]:
+        try:
+            yield
+        except (asyncpg.PostgresError, *_LOST) as error:
+            raise self._translate(error) from error
+
+    def _translate(self, error: Exception) -> Exception:
+        if isinstance(error, (asyncpg.SyntaxOrAccessError, asyncpg.DataError)) and not isinstance(
+            error, asyncpg.InsufficientPrivilegeError
+        ):
+            return error  # a mistake in our statement
+        says = escape_unprintable(str(error) or type(error).__name__)
+        if isinstance(error, (asyncpg.DataCorruptedError, asyncpg.IndexCorruptedError)):
+            return StoreDamagedError(
+                f"{self.name} says that its files are damaged ({says}). Restore it from a backup."
+            )
+        sentence = next(text for kinds, text in _SENTENCES if isinstance(error, kinds))
+        return StoreUnavailableError(sentence.format(name=self.name, says=says))
+
+
+_STANDBY: Final = (
+    "{name} is a read-only standby. Name the primary in MEMORY_POSTGRES_URL, or both with "
+    "`target_session_attrs=read-write`; nothing was changed."
+)
+_SENTENCES: Final[tuple[tuple[Any, str], ...]] = (
+    (asyncpg.ReadOnlySQLTransactionError, _STANDBY),
+    (
+        (asyncpg.QueryCanceledError, asyncpg.LockNotAvailableError),
+        "{name} did not do it in time ({says}). Nothing was changed; try again.",
+    ),
+    (
+        asyncpg.TooManyConnectionsError,
+        "{name} takes no more connections ({says}). Try again, or raise its max_connections.",
+    ),
+    (
+        (
+            asyncpg.InvalidAuthorizationSpecificationError,
+            asyncpg.InvalidCatalogNameError,
+            asyncpg.InsufficientPrivilegeError,
+        ),
+        "{name} refuses ({says}). Correct MEMORY_POSTGRES_URL, or give that role the right.",
+    ),
+    (
+        _LOST,
+        "{name} cannot be reached ({says}). What was acknowledged is safe there; try again later.",
+    ),
+    (Exception, "{name} refused a statement ({says}). Run `memory-mcp doctor`."),
+)
+"""What is said of each kind of failure; the first that fits."""
+
+_SESSION: Final = {
+    "search_path": NAMESPACE,
+    "timezone": "UTC",
+    "statement_timeout": f"{STATEMENT_SECONDS_MAX:.0f}s",
+    "lock_timeout": f"{DATABASE_LOCK_SECONDS_MAX:.0f}s",
+    "idle_in_transaction_session_timeout": f"{STATEMENT_SECONDS_MAX:.0f}s",
+    "default_transaction_isolation": "read committed",
+    "jit": "off",  # no statement is long enough to gain by it
+}
+
+
+async def _keep_session(_connection: Connection) -> None:
+    """Nothing here changes a session, so there is nothing to reset: a round trip less."""
+
+
+async def connect(url: str, session: Mapping[str, str] | None = None) -> Any:
+    """A connection by itself, outside of any pool."""
+    opening: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return await opening(url, timeout=DATABASE_CONNECT_SECONDS_MAX, server_settings=session)
+
+
+async def fetch(connection: Connection, statement: str, values: Mapping[str, Any]) -> Rows:
+    """Run a statement with named values on this connection."""
+    text, names = _number_parameters(statement)
+    return await connection.fetch(text, *(values[name] for name in names))
+
+
+@lru_cache(maxsize=512)
+def _number_parameters(statement: str) -> tuple[str, tuple[str, ...]]:
+    """The statement with `$1` in place of the first name, and the names in order."""
+    names = tuple(dict.fromkeys(_PARAMETER.findall(statement)))
+    numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
+    return _PARAMETER.sub(lambda found: numbers[found[1]], statement), names

@@ -1,0 +1,547 @@
+"""The index in PostgreSQL: rows beside the records, in the same database.
+
+An index that was never completed raises `IndexDamagedError` instead of answering from half of the
+memories; the use cases then fill it from the records.
+
+Full text: terms are lexemes of a `tsvector`, each with its bank before it, and a GIN index finds
+those that hold them. Scores are BM25 over the newest matches a reader may see; commoner terms find
+entries on their own only if nothing better is left.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import log
+from typing import Any, Final
+
+from memory_mcp.domain.ids import (
+    ID_BEGINNING_CHARS_MIN,
+    ID_END_CHARS_MIN,
+    RecordId,
+    SegmentId,
+)
+from memory_mcp.domain.limits import (
+    QUERY_TERMS_MAX,
+    QUOTE_TERMS_MIN,
+    RARE_TERM_RECORDS_MAX,
+    SESSION_PAUSE_SECONDS_MAX,
+)
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Filters,
+    IdSummary,
+    Neighbour,
+    SearchFields,
+    View,
+    Wanted,
+)
+from memory_mcp.errors import IndexDamagedError
+from memory_mcp.ports.index import PARTIAL_ANSWERS
+from memory_mcp.storage.postgres.database import Rows, fetch
+from memory_mcp.storage.postgres.rows import (
+    INSERT,
+    Bank,
+    count_terms,
+    dump_rows,
+    quote_lexeme,
+    remove_entries,
+)
+from memory_mcp.storage.postgres.visible import (
+    CHAIN,
+    REACHABLE,
+    VISIBLE,
+    build_filter,
+    build_queries,
+    view_values,
+)
+
+_ID_PART: Final = re.compile(r"[0-9a-f-]+")
+_NEAREST: Final = 4
+_STEPS: Final = 2
+_SPELLINGS_MAX: Final = 30
+_MATCHES_MAX: Final = 1_000
+"""Matches that one search scores, the newest first. This bounds what a search costs."""
+_LENGTH_USUAL: Final = 40
+"""Terms of a usual memory, until the bank's own are counted: a longer one says less with each."""
+_UNCOUNTED_MAX: Final = 200
+"""Entries whose terms are counted with each search; more are counted for good."""
+
+CANDIDATE: Final = (
+    "r.id, r.importance, r.pinned, r.created_at, r.day, r.body, r.names, r.dates, r.extra, "
+    "r.meaning, r.outline"
+)
+"""The columns that `parse_candidate` reads."""
+
+_CORPUS: Final = """
+    WITH fresh AS MATERIALIZED (
+        SELECT CASE WHEN recalled THEN words END AS words FROM entry
+        WHERE row = ANY(ARRAY(SELECT row FROM uncounted WHERE bank = :bank)))
+    SELECT NULL AS term, b.records + (SELECT count(*) FROM fresh), (SELECT count(*) FROM fresh)
+    FROM bank b WHERE b.number = :bank
+    UNION ALL
+    SELECT asked.term, coalesce(t.records, 0) + (
+            SELECT count(*) FROM fresh WHERE words @@ asked.query::tsquery), 0
+    FROM unnest(:terms::text[], :queries::text[]) asked (term, query)
+    LEFT JOIN term t ON t.bank = :bank AND t.term = asked.term"""
+
+_VISIBLE_COUNTS: Final = f"""
+    {CHAIN} SELECT asked.term, count(*) FROM unnest(:terms::text[], :queries::text[])
+        asked (term, query)
+    CROSS JOIN LATERAL (
+        SELECT r.* FROM entry r WHERE r.recalled AND r.words @@ asked.query::tsquery) r
+    WHERE {VISIBLE} GROUP BY asked.term"""
+
+# Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a field counts as the ranking weighs it
+_SCORED: Final = f"""
+    matched AS MATERIALIZED (
+        SELECT r.row, r.id, r.words, r.length FROM entry r
+        WHERE {{condition}} AND r.recalled AND r.words @@ :query::tsquery AND {VISIBLE}
+        ORDER BY r.id DESC LIMIT {_MATCHES_MAX}),
+    scored AS (
+        SELECT m.row, sum(asked.rarity * 2.2 * held.often
+            / (held.often + 1.2 * (0.25 + 0.75 * m.length / usual.length))) AS score
+        FROM matched m CROSS JOIN (
+            SELECT coalesce(length::float8 / nullif(records, 0), {_LENGTH_USUAL}) AS length
+            FROM bank WHERE number = :bank) usual
+        CROSS JOIN LATERAL unnest(m.words) w
+        JOIN unnest(:lexemes::text[], :rarities::float8[]) asked (lexeme, rarity)
+            ON asked.lexeme = w.lexeme
+        CROSS JOIN LATERAL (
+            SELECT sum(CASE weight WHEN 'A' THEN 1 WHEN 'C' THEN 0.5 ELSE 0.6 END)::float8 AS often
+            FROM unnest(w.weights) weight) held
+        GROUP BY m.row)"""
+
+_AROUND: Final = f"""
+    {CHAIN}, near AS MATERIALIZED ({
+    " UNION ALL ".join(
+        f'''
+        SELECT c.id AS of, {sign} * there.number AS steps, c.created_at AS at, c.day, there.row
+        FROM entry c CROSS JOIN LATERAL (
+            SELECT r.row, row_number() OVER (ORDER BY r.id {order}) AS number FROM entry r
+            WHERE r.bank = :bank AND r.session = c.session AND r.recalled AND r.id {side} c.id
+                AND {VISIBLE}
+            ORDER BY r.id {order} LIMIT {_STEPS}) there
+        WHERE c.bank = :bank AND c.id = ANY(:ids)'''
+        for side, order, sign in (("<", "DESC", -1), (">", "ASC", 1))
+    )
+})
+    SELECT near.of, near.steps, near.at, ({{wanted}}) IS TRUE AS wanted, {CANDIDATE}
+    FROM near JOIN entry r USING (row) WHERE r.day = near.day ORDER BY near.of, near.steps"""
+
+_GONE: Final = """WITH RECURSIVE doomed (id) AS (
+        (SELECT target FROM erasure WHERE bank = :bank
+            UNION SELECT unnest(:also::text[]) COLLATE "C")
+        UNION
+        SELECT r.id FROM doomed JOIN source ON source.bank = :bank AND source.source = doomed.id
+            JOIN entry r ON r.row = source.row),
+    gone (id) AS (
+        SELECT id FROM doomed WHERE NOT EXISTS (
+            SELECT 1 FROM entry r JOIN erasure mine ON mine.row = r.row
+            WHERE r.bank = :bank AND r.id = doomed.id AND NOT EXISTS (
+                SELECT 1 FROM erasure same JOIN entry other ON other.row = same.row
+                WHERE same.bank = :bank AND same.target = mine.target
+                    AND other.id NOT IN (SELECT id FROM doomed))))"""
+"""The records to erase, and those derived from them, which repeat their words.
+
+A record that orders an erasure stays, unless another record that stays orders the same.
+"""
+
+_ORDERED: Final = f"""{_GONE},
+    ordered (id, eraser) AS (
+        (SELECT e.target, o.id FROM erasure e JOIN entry o ON o.row = e.row WHERE e.bank = :bank
+            UNION SELECT unnest(:also::text[]) COLLATE "C", '')
+        UNION
+        SELECT r.id, ordered.eraser FROM ordered
+            JOIN source ON source.bank = :bank AND source.source = ordered.id
+            JOIN entry r ON r.row = source.row)"""
+"""The same, with the record that orders each; '' for those of `also`."""
+
+_ORDERS: Final = "EXISTS (SELECT 1 FROM erasure WHERE erasure.row = r.row)"
+"""The record orders an erasure."""
+
+
+class PostgresIndex:
+    """Implements `ports.SearchIndex`. `fields_of` says what of a record is searched."""
+
+    def __init__(self, bank: Bank, fields_of: Callable[[Record], SearchFields]) -> None:
+        self.bank = bank
+        self._fields_of = fields_of
+
+    async def add(self, records: Sequence[Record]) -> None:
+        known = await self.ids({record.id for record in records}) if records else set[RecordId]()
+        new = [(r, self._fields_of(r), None) for r in records if r.id not in known]
+        if new:
+            await self.bank.rows(INSERT, dump_rows(await self.bank.number(), new))
+        if len(new) > _UNCOUNTED_MAX:
+            await count_terms(self.bank)
+
+    async def remove(self, record_ids: Collection[RecordId]) -> None:
+        number = await self.bank.number()
+        if known := sorted(await self.ids(record_ids)):
+            await self.bank.transact(lambda db: remove_entries(db, number, known))
+
+    async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
+        if among is None:
+            return _id_set(await self.bank.rows("SELECT id FROM entry WHERE bank = :bank"))
+        some = "SELECT id FROM entry WHERE bank = :bank AND id = ANY(:ids)"
+        return _id_set(await self.bank.rows(some, {"ids": sorted(among)}))
+
+    async def summarise_ids(self, bound: str) -> IdSummary:
+        rows = await self.bank.rows(
+            "SELECT coalesce((SELECT max(id) FROM entry WHERE bank = :bank AND id < :bound), ''), "
+            "b.marks # coalesce((SELECT bit_xor(mark) FROM entry WHERE row = ANY(ARRAY("
+            "SELECT row FROM uncounted WHERE bank = :bank))), 0) "
+            "FROM bank b WHERE b.number = :bank",
+            {"bound": bound},
+        )
+        return IdSummary(*rows[0])
+
+    async def is_in_step(self) -> bool:
+        """Whether every record has its entry, by their numbers: both come and go together."""
+        rows = await self.bank.rows(
+            "SELECT complete AND records + (SELECT count(*) FROM uncounted WHERE bank = :bank) "
+            "= (SELECT count(*) FROM record WHERE bank = :bank) FROM bank WHERE number = :bank"
+        )
+        return bool(rows[0][0])
+
+    async def mark_complete(self) -> None:
+        await self.bank.rows("UPDATE bank SET complete = true WHERE number = :bank")
+
+    async def reset(self) -> None:
+        number = {"bank": await self.bank.number()}
+
+        async def reset(connection: Any) -> None:
+            await fetch(
+                connection,
+                "UPDATE bank SET complete = false, records = 0, marks = 0, length = 0 "
+                "WHERE number = :bank",
+                number,
+            )
+            await fetch(connection, "DELETE FROM term WHERE bank = :bank", number)
+            await fetch(connection, "DELETE FROM entry WHERE bank = :bank", number)
+
+        await self.bank.transact(reset)
+
+    async def findings(self, *, repair: bool) -> list[Finding]:
+        del repair
+        return []  # PostgreSQL looks after its own files
+
+    async def aclose(self) -> None:
+        await self.bank.database.aclose()
+
+    async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
+        asked = sorted(set(terms))
+        (_, records, uncounted), *rows = await self._read(_CORPUS, await self._ask(asked))
+        if uncounted > _UNCOUNTED_MAX:
+            await count_terms(self.bank)
+        counts = {term: n for term, n, _ in rows}
+        rare = [term for term, n in counts.items() if 0 < n <= RARE_TERM_RECORDS_MAX]
+        if rare:
+            values = {**view_values(view), **await self._ask(rare)}
+            seen = await self._read(_VISIBLE_COUNTS, values)
+            counts |= dict.fromkeys(rare, 0) | dict(seen)
+        return CorpusStatistics(records, {term: counts[term] for term in terms})
+
+    async def spellings(self, term: str) -> list[tuple[str, int]]:
+        trigrams = sorted({term[i : i + 3] for i in range(len(term) - 2)})
+        if not trigrams:
+            return []
+        await count_terms(self.bank)
+        rows = await self._read(
+            "SELECT term, records FROM term WHERE bank = :bank AND trigrams && :trigrams "
+            "ORDER BY cardinality(ARRAY(SELECT unnest(trigrams) INTERSECT "
+            f"SELECT unnest(:trigrams))) DESC, term LIMIT {_SPELLINGS_MAX}",
+            {"trigrams": trigrams},
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    async def match(
+        self,
+        terms: Sequence[str],
+        corpus: CorpusStatistics,
+        view: View,
+        filters: Filters,
+        limit: int,
+    ) -> list[Candidate]:
+        known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
+        counts = {term: n for n, term in known[:QUERY_TERMS_MAX]}
+        number = await self.bank.number()
+        asked = {
+            "lexemes": [f"{number}:{term}" for term in counts],
+            "rarities": [measure_rarity(n, corpus.records) for n in counts.values()],
+        }
+        found: dict[RecordId, Candidate] = {}
+        for query in plan_queries(number, counts, _MATCHES_MAX):
+            values = {**asked, **view_values(view), "query": query, "limit": limit}
+            best = await self._find_best(values, filters)
+            found.update((candidate.id, candidate) for candidate in best)
+            if len(found) >= limit:
+                break
+        return list(found.values())[:limit]
+
+    async def quote(
+        self, row: Sequence[str], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        if len(row) < QUOTE_TERMS_MIN:
+            return []
+        number = await self.bank.number()
+        phrase = " <-> ".join(f"{quote_lexeme(number, term)}:A" for term in row)
+        return await self._find_candidates(
+            view, filters, limit, " AND r.recalled AND r.words @@ :query::tsquery", query=phrase
+        )
+
+    async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
+        return await self._find_candidates(view, filters, limit, " AND r.recalled")
+
+    async def around(
+        self, record_ids: Collection[RecordId], view: View, filters: Filters
+    ) -> list[Neighbour]:
+        condition, values = build_filter(filters)
+        rows = await self._read(
+            _AROUND.format(wanted=condition),
+            {**view_values(view), **values, "ids": sorted(record_ids)},
+        )
+        pause_max = timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
+        near: list[Neighbour] = []
+        for of, steps, at, wanted, *rest in rows:
+            there = parse_candidate(rest)
+            apart = datetime.fromisoformat(at) - datetime.fromisoformat(there.created_at)
+            if abs(apart) <= pause_max:
+                near.append(Neighbour(of=of, steps=steps, wanted=wanted, **there._asdict()))
+        return near
+
+    async def find(
+        self, view: View, filters: Filters, limit: int, *, best: bool = False
+    ) -> list[RecordId]:
+        return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
+
+    async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
+        if not wanted:
+            return []
+        query, values = build_queries(wanted)
+        rows = await self._read(query, {**view_values(view), **values})
+        return [[RecordId(id_) for id_ in column] for column in rows[0]]
+
+    async def count(self, view: View, filters: Filters) -> int:
+        return sum((await self.count_by_segment(view, filters)).values())
+
+    async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
+        condition, values = build_filter(filters)
+        seen = REACHABLE if filters.history else VISIBLE
+        rows = await self._read(
+            f"{CHAIN} SELECT r.segment, count(*) FROM entry r WHERE {condition} AND {seen} "
+            "GROUP BY r.segment",
+            {**view_values(view), **values},
+        )
+        return {row[0]: row[1] for row in rows}
+
+    async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
+        rows = await self._read(
+            f"{CHAIN} SELECT r.id FROM entry r WHERE r.bank = :bank AND r.id = ANY(:ids) "
+            f"AND r.recalled AND {VISIBLE}",
+            {**view_values(view), "ids": sorted(record_ids)},
+        )
+        return _id_set(rows)
+
+    async def nearest(self, record_id: str, view: View) -> list[RecordId]:
+        wanted = record_id.encode(errors="replace").decode().replace("\0", "?")
+        found: list[RecordId] = []
+        for side, order in (("<=", "DESC"), (">", "ASC")):
+            rows = await self._read(
+                f"{CHAIN} SELECT r.id FROM entry r WHERE r.bank = :bank AND r.id {side} :id "
+                f"AND r.recalled AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
+                {**view_values(view), "id": wanted},
+            )
+            found += _ids(rows)
+        return found
+
+    async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
+        part = part.casefold()
+        if len(part) < ID_BEGINNING_CHARS_MIN or not _ID_PART.fullmatch(part):
+            return []
+        sides = ["(r.id >= :part AND r.id < :after)"]
+        values: dict[str, Any] = {"part": part, "after": f"{part}g", "limit": limit}
+        if len(part) >= ID_END_CHARS_MIN:
+            sides.append("(reverse(r.id) >= :end AND reverse(r.id) < :past)")
+            values |= {"end": part[::-1], "past": f"{part[::-1]}g"}
+        chain, seen = (CHAIN, f" AND {VISIBLE}") if view else ("", "")
+        rows = await self._read(
+            f"{chain} SELECT r.id FROM entry r WHERE r.bank = :bank AND r.recalled "
+            f"AND ({' OR '.join(sides)}){seen} ORDER BY r.id LIMIT :limit",
+            {**(view_values(view) if view else {}), **values},
+        )
+        return _ids(rows)
+
+    async def moves(self) -> list[RecordId]:
+        return _ids(
+            await self._read("SELECT id FROM entry WHERE bank = :bank AND moves ORDER BY id")
+        )
+
+    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
+        some = "SELECT id FROM entry WHERE bank = :bank AND segment = ANY(:segments)"
+        return _id_set(await self._read(some, {"segments": sorted(segments)}))
+
+    async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
+        condition = "" if orders else f" AND NOT {_ORDERS}"
+        rows = await self._read(
+            "SELECT r.segment, max(r.id) FROM entry r WHERE r.bank = :bank "
+            f"AND r.segment IS NOT NULL{condition} GROUP BY r.segment"
+        )
+        return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
+
+    async def holding(self) -> set[SegmentId]:
+        return set(await self.segments(orders=False))
+
+    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
+        some = "SELECT target FROM suppression WHERE bank = :bank AND segment = ANY(:segments)"
+        return _id_set(await self._read(some, {"segments": sorted(segments)}))
+
+    async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        rows = await self._read(
+            """WITH RECURSIVE made (id) AS (
+                SELECT unnest(:ids::text[]) COLLATE "C" UNION
+                SELECT r.id FROM made JOIN source ON source.bank = :bank AND source.source = made.id
+                    JOIN entry r ON r.row = source.row)
+            SELECT id FROM made WHERE NOT id = ANY(:ids)""",
+            {"ids": sorted(record_ids)},
+        )
+        return _id_set(rows)
+
+    async def to_erase(
+        self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
+    ) -> dict[RecordId, set[RecordId]]:
+        some = (
+            "SELECT id FROM entry WHERE bank = :bank"
+            if among is None
+            else "SELECT unnest(:ids::text[])"
+        )
+        rows = await self.bank.rows(
+            f"{_ORDERED} SELECT id, eraser FROM ordered "
+            f"WHERE id IN ({some}) AND id IN (SELECT id FROM gone)",
+            {"also": sorted(also)} | ({} if among is None else {"ids": sorted(among)}),
+        )
+        found: dict[RecordId, set[RecordId]] = {}
+        for target, eraser in rows:
+            found.setdefault(RecordId(target), set()).update([RecordId(eraser)] if eraser else ())
+        return found
+
+    async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
+        return _id_set(await self._read(f"{_GONE} SELECT id FROM gone", {"also": sorted(also)}))
+
+    async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        rows = await self._read(
+            "SELECT e.target FROM erasure e JOIN entry r USING (row) "
+            "WHERE r.bank = :bank AND r.id = ANY(:ids)",
+            {"ids": sorted(record_ids)},
+        )
+        return _id_set(rows)
+
+    async def _read(self, statement: str, values: Mapping[str, Any] | None = None) -> Rows:
+        """Run a query on an index that holds every record.
+
+        Raises:
+            IndexDamagedError: not every record is in.
+        """
+        rows = await self.bank.rows(statement, values)
+        await require_complete(self.bank)
+        return rows
+
+    async def _ask(self, terms: Sequence[str]) -> Mapping[str, Any]:
+        """The values that ask for each of these terms by itself."""
+        number = await self.bank.number()
+        return {"terms": list(terms), "queries": [quote_lexeme(number, term) for term in terms]}
+
+    async def _find_candidates(
+        self, view: View, filters: Filters, limit: int, more: str, **values: Any
+    ) -> list[Candidate]:
+        """The newest visible entries that pass the filters, and `more`."""
+        condition, own = build_filter(filters)
+        rows = await self._read(
+            f"{CHAIN} SELECT {CANDIDATE} FROM entry r WHERE {condition}{more} AND {VISIBLE} "
+            "ORDER BY r.id DESC LIMIT :limit",
+            {**view_values(view), **own, **values, "limit": limit},
+        )
+        return [parse_candidate(row) for row in rows]
+
+    async def _find_best(self, values: Mapping[str, Any], filters: Filters) -> list[Candidate]:
+        """The best of the newest visible matches."""
+        condition, own = build_filter(filters)
+        rows = await self._read(
+            f"{CHAIN}, {_SCORED.format(condition=condition)} SELECT {CANDIDATE} "
+            "FROM scored JOIN entry r USING (row) ORDER BY scored.score DESC, r.id DESC "
+            "LIMIT :limit",
+            {**values, **own},
+        )
+        return [parse_candidate(row) for row in rows]
+
+
+_RARITY_MIN: Final = 1e-6
+"""What is in most records still counts a little."""
+
+
+def measure_rarity(count: int, records: int) -> float:
+    """How much a term says that is in so many of the records (inverse document frequency)."""
+    return max(log((records - count + 0.5) / (count + 0.5)) if records > count else 0, _RARITY_MIN)
+
+
+def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> list[str]:
+    """Queries that share no match and together find every record with a term, best first.
+
+    The first one has at most `matches_max` matches, unless even the two rarest terms together have
+    more.
+    """
+    rising = [term for _, term in sorted((n, term) for term, n in counts.items() if n)]
+    rare: list[str] = []
+    matches = 0
+    for term in rising:
+        matches += counts[term]
+        if matches > matches_max:
+            break
+        rare.append(term)
+    common = rising[len(rare) :]
+
+    def any_of(terms: Sequence[str]) -> str:
+        return "(" + " | ".join(quote_lexeme(number, term) for term in terms) + ")"
+
+    if not common:
+        return [any_of(rare)] if rare else []
+    if not rare and len(common) == 1:
+        return [any_of(common)]
+    first = any_of(rare) if rare else f"({any_of(common[:1])} & {any_of(common[1:])})"
+    return [first, f"{any_of(common)} & !{first}"]
+
+
+async def require_complete(bank: Bank) -> None:
+    """Require that every record of the bank is in its index, unless parts of it will do.
+
+    Raises:
+        IndexDamagedError: not every record is in.
+    """
+    if PARTIAL_ANSWERS.get():
+        return
+    complete = await bank.rows("SELECT complete FROM bank WHERE number = :bank")
+    if not (complete and complete[0][0]):
+        raise IndexDamagedError(f"The index in {bank.database.name} is not complete yet.")
+
+
+def parse_candidate(row: Sequence[Any]) -> Candidate:
+    """The candidate in a row of `CANDIDATE`."""
+    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
+    return Candidate(
+        id=RecordId(id_),
+        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
+        importance=importance,
+        pinned=pinned,
+        created_at=created_at,
+    )
+
+
+def _ids(rows: Rows) -> list[RecordId]:
+    return [RecordId(row[0]) for row in rows]
+
+
+def _id_set(rows: Rows) -> set[RecordId]:
+    return set(_ids(rows))

@@ -1,0 +1,120 @@
+"""Records as append-only rows of the JSON that the files hold.
+
+A record and its entry in the index are stored in one statement and erased in one transaction, so
+whoever sees one sees the other.
+"""
+
+from collections.abc import AsyncIterator, Callable, Collection
+from typing import Any, Final
+
+from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import SearchFields
+from memory_mcp.errors import NewerSchemaError, StoreDamagedError
+from memory_mcp.storage.postgres.database import fetch
+from memory_mcp.storage.postgres.rows import INSERT, Bank, dump_rows, remove_entries
+from memory_mcp.storage.postgres.schema import Connection
+from memory_mcp.storage.stored import dump_record, load_record
+
+_SCAN_BATCH: Final = 500
+"""Records fetched at once."""
+
+_SOME: Final = "SELECT id, json FROM record WHERE bank = :bank AND id = ANY(:ids) ORDER BY id"
+
+
+class PostgresRecords:
+    """Implements `ports.RecordStore`. `fields_of` says what of a record is searched."""
+
+    def __init__(self, bank: Bank, fields_of: Callable[[Record], SearchFields]) -> None:
+        self._bank = bank
+        self._fields_of = fields_of
+        self._listed = False
+
+    def refuse_unreadable(self, record: Record) -> None:
+        dump_record(record)
+
+    async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
+        del of_this_machine  # what is in the database counts: nobody else writes there
+        text = dump_record(record).decode()
+        number = await self._bank.number()
+        rows = dump_rows(number, [(record, self._fields_of(record), text)])
+        if await self._bank.rows(INSERT, rows):
+            return
+        present = await self._bank.rows(_SOME, {"ids": [record.id]})
+        if present and present[0]["json"] != text:
+            raise StoreDamagedError(
+                f"{self._where(record.id)} already holds another record; it is left as it is. "
+                "Run `memory-mcp doctor`."
+            )
+
+    async def get(self, record_id: RecordId) -> Record | None:
+        if not is_record_id(record_id):
+            return None
+        rows = await self._bank.rows(_SOME, {"ids": [record_id]})
+        return self._load(rows[0]) if rows else None
+
+    async def ids(self) -> set[RecordId]:
+        rows = await self._bank.rows("SELECT id FROM record WHERE bank = :bank")
+        self._listed = True
+        return {RecordId(row[0]) for row in rows}
+
+    def changed(self) -> bool:
+        """Once, so that a forget that was cut short is completed; then the index has it all."""
+        return not self._listed
+
+    def may_be_emptied(self) -> bool:
+        return True  # what the database says is so: no folder can be missing
+
+    async def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
+        ordered = sorted(record_ids)
+        for start in range(0, len(ordered), _SCAN_BATCH):
+            batch = ordered[start : start + _SCAN_BATCH]
+            for row in await self._bank.rows(_SOME, {"ids": batch}):
+                if isinstance(record := self._inspect(row), Record):
+                    yield record
+
+    async def erase(self, record_ids: Collection[RecordId]) -> None:
+        number, ids = await self._bank.number(), sorted(record_ids)
+
+        async def erase(connection: Connection) -> None:
+            await remove_entries(connection, number, ids)
+            gone = {"bank": number, "ids": ids}
+            await fetch(
+                connection, "DELETE FROM record WHERE bank = :bank AND id = ANY(:ids)", gone
+            )
+
+        if ids:
+            await self._bank.transact(erase)
+
+    async def remove_litter(self) -> None:
+        """Nothing here is ever cut short."""
+
+    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
+        del repair  # what cannot be read is left for a person
+        found: list[Finding] = []
+        records: list[Record] = []
+        ordered = sorted(await self.ids())
+        for start in range(0, len(ordered), _SCAN_BATCH):
+            batch = ordered[start : start + _SCAN_BATCH]
+            for row in await self._bank.rows(_SOME, {"ids": batch}):
+                match self._inspect(row):
+                    case Record() as record:
+                        records.append(record)
+                    case error:
+                        remedy = "Restore it from a backup."
+                        found.append(Finding("record-unreadable", "must", str(error), remedy))
+        return found, records
+
+    def _inspect(self, row: Any) -> Record | StoreDamagedError | NewerSchemaError:
+        """The record in a row, or why it cannot be read: the doctor names it."""
+        try:
+            return self._load(row)
+        except (StoreDamagedError, NewerSchemaError) as error:
+            return error
+
+    def _load(self, row: Any) -> Record:
+        return load_record(row["json"].encode(), self._where(row["id"]), row["id"])[0]
+
+    def _where(self, record_id: str) -> str:
+        return f"record {record_id} in {self._bank.database.name}"

@@ -1,0 +1,296 @@
+"""The tables, as numbered migrations that only go forwards.
+
+A server brings the schema up to its own version when it first connects. One that is older than the
+schema refuses to work with it. A migration that was released is never changed again. A release that
+reads other terms out of a text brings a migration that deletes `entry` and `term` and clears what
+`bank` says of them: then the index is made anew, and no older server mixes in terms of its own.
+
+    bank            a project's memories, or a user's: everything else belongs to one of them
+    record          the truth: the JSON of each record, as the files hold it
+    head, history   where a project stands, and every move
+    erased          the ids that were erased
+    journal         what an import is about to write
+    entry …         the index over the records, and their vectors, all of it a derivative
+
+A record is added to `record` and to the index in one statement, so an index that was once complete
+stays so. What all additions would have to change (how many records hold a term) is not counted by
+them, or they would wait for each other: `uncounted` names the entries whose terms are not in `term`
+yet, and whoever reads the counts adds those.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, Protocol
+
+from memory_mcp.errors import NewerSchemaError
+
+NAMESPACE: Final = "memory_mcp"
+"""The schema, in PostgreSQL's sense, in which the tables are."""
+
+_MIGRATING: Final = 7_305_812_004_411
+"""The advisory lock of whoever changes the tables."""
+
+_FIRST: Final = """
+CREATE TABLE bank (
+    number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    owner text NOT NULL,             -- the user whose memories they are; '': everyone's
+    project text NOT NULL,           -- '': the user's, in every project
+    complete boolean NOT NULL DEFAULT false,    -- every record is in the index
+    -- of the entries that are counted: how many, the xor of their marks, the sum of their lengths
+    records bigint NOT NULL DEFAULT 0,
+    marks bigint NOT NULL DEFAULT 0,
+    length bigint NOT NULL DEFAULT 0,
+    UNIQUE (owner, project)
+);
+
+CREATE TABLE record (
+    bank integer NOT NULL REFERENCES bank,
+    id text COLLATE "C" NOT NULL,
+    json text NOT NULL,              -- the bytes of a record's file
+    PRIMARY KEY (bank, id)
+);
+
+CREATE TABLE head (
+    bank integer PRIMARY KEY REFERENCES bank,
+    version bigint NOT NULL,         -- rises with each change, the revision only with some
+    revision bigint NOT NULL,
+    json text NOT NULL
+);
+CREATE TABLE history (
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    bank integer NOT NULL REFERENCES bank,
+    move text COLLATE "C" NOT NULL,
+    json text NOT NULL,
+    PRIMARY KEY (bank, move)
+);
+CREATE TABLE head_set_aside (        -- damaged ones, for a person to look at
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    bank integer NOT NULL REFERENCES bank,
+    json text NOT NULL
+);
+
+CREATE TABLE erased (
+    bank integer NOT NULL REFERENCES bank, id text COLLATE "C" NOT NULL, PRIMARY KEY (bank, id)
+);
+
+CREATE TABLE journal (
+    bank integer NOT NULL REFERENCES bank, number integer NOT NULL, json text NOT NULL,
+    PRIMARY KEY (bank, number)
+);
+
+-- the index: a row for each record
+CREATE TABLE entry (
+    row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    bank integer NOT NULL REFERENCES bank,
+    id text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    layer text COLLATE "C" NOT NULL,
+    segment text COLLATE "C",        -- NULL: durable
+    branch text COLLATE "C",
+    key text COLLATE "C" NOT NULL,
+    category text COLLATE "C" NOT NULL,
+    tags text[] COLLATE "C" NOT NULL,
+    phase integer,
+    importance smallint NOT NULL,
+    pinned boolean NOT NULL,
+    recalled boolean NOT NULL,       -- a search may find it
+    moves boolean NOT NULL,          -- it moves the head
+    derived boolean NOT NULL,        -- it names its sources
+    profile boolean NOT NULL,        -- a fact of the profile, which has its own place
+    expires_at text COLLATE "C",
+    created_at text COLLATE "C" NOT NULL,
+    session text COLLATE "C" NOT NULL,  -- who wrote it, in one go
+    day text COLLATE "C" NOT NULL,   -- the day that the text itself says it is of
+    statement text COLLATE "C" NOT NULL,  -- digest of what it states, or says was rejected
+    mark bigint NOT NULL,            -- of the id
+    -- what is searched: terms with spaces between them; the same as lexemes `bank:term`; how many
+    body text NOT NULL,
+    names text NOT NULL,
+    dates text NOT NULL,
+    extra text NOT NULL,
+    meaning bytea NOT NULL,
+    outline bytea NOT NULL,          -- what its statements are compared by
+    words tsvector NOT NULL,
+    length integer NOT NULL,
+    UNIQUE (bank, id)
+);
+CREATE INDEX entry_by_word ON entry USING gin (words) WHERE recalled;
+CREATE INDEX entry_by_end ON entry (bank, reverse(id)) WHERE recalled;
+CREATE INDEX entry_by_segment ON entry (bank, segment, id);
+CREATE INDEX entry_by_layer ON entry (bank, segment, layer, id) WHERE layer <> 'archival';
+CREATE INDEX entry_by_rank ON entry (bank, kind, pinned, importance, id) WHERE recalled;
+CREATE INDEX entry_by_session ON entry (bank, session, id) WHERE recalled;
+CREATE INDEX entry_by_statement ON entry (bank, statement) WHERE statement <> '';
+CREATE INDEX entry_by_key ON entry (bank, key) WHERE key <> '';
+CREATE INDEX entry_by_tag ON entry USING gin (tags) WHERE cardinality(tags) > 0;
+CREATE INDEX entry_excluding ON entry (bank, segment) WHERE kind = 'exclusion' AND derived;
+CREATE INDEX entry_that_moves ON entry (bank, id) WHERE moves;
+
+-- `row` (in `segment`) supersedes `target`, or, being a tombstone, buries it
+CREATE TABLE suppression (
+    bank integer NOT NULL,
+    target text COLLATE "C" NOT NULL,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    segment text COLLATE "C",
+    buries boolean NOT NULL,
+    PRIMARY KEY (bank, target, row)
+);
+CREATE INDEX suppression_by_segment ON suppression (bank, segment);
+CREATE INDEX suppression_by_row ON suppression (row);
+
+CREATE TABLE source (
+    bank integer NOT NULL,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    source text COLLATE "C" NOT NULL,
+    PRIMARY KEY (row, source)
+);
+CREATE INDEX source_by_source ON source (bank, source);
+
+-- `row` erases `target`: its record must not exist any more
+CREATE TABLE erasure (
+    bank integer NOT NULL,
+    target text COLLATE "C" NOT NULL,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    PRIMARY KEY (bank, target, row)
+);
+CREATE INDEX erasure_by_row ON erasure (row);
+
+-- in how many records each term is; a term that is in none is not here
+CREATE TABLE term (
+    bank integer NOT NULL REFERENCES bank,
+    term text COLLATE "C" NOT NULL,
+    records bigint NOT NULL,
+    trigrams text[] COLLATE "C" NOT NULL,
+    PRIMARY KEY (bank, term)
+);
+CREATE INDEX term_by_trigram ON term USING gin (trigrams);
+CREATE TABLE uncounted (
+    bank integer NOT NULL REFERENCES bank,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    PRIMARY KEY (bank, row)
+);
+CREATE INDEX uncounted_by_row ON uncounted (row);
+
+-- whether an entry was made of something that is gone, not on the chain, or buried there; as a
+-- function it is planned once for each session, and walks from one entry to the next by their keys
+CREATE FUNCTION is_abandoned(of_bank integer, of_row bigint, chain text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE COST 1000
+SET search_path = memory_mcp
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$ BEGIN RETURN EXISTS (
+    WITH RECURSIVE up (id, made) AS (
+        SELECT source, row FROM source WHERE row = of_row
+        UNION
+        SELECT source.source, o.row FROM up
+            JOIN entry o ON o.bank = of_bank AND o.id = up.id
+            JOIN source ON source.row = o.row)
+    SELECT 1 FROM up LEFT JOIN entry o ON o.bank = of_bank AND o.id = up.id
+    WHERE (o.id IS NULL AND NOT EXISTS (
+            SELECT 1 FROM suppression s
+            WHERE s.bank = of_bank AND s.target = up.id AND s.row = up.made))
+        OR NOT (o.segment IS NULL OR o.segment = ANY(chain))
+        OR EXISTS (
+            SELECT 1 FROM suppression s
+            WHERE s.bank = of_bank AND s.target = up.id AND s.buries
+                AND (s.segment IS NULL OR s.segment = ANY(chain)))); END $$;
+"""
+
+_VECTORS: Final = """
+-- vectors are bytes, see `domain.search`; those of different embedders are never compared
+CREATE TABLE embedder (
+    number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    bank integer NOT NULL REFERENCES bank,
+    identity text COLLATE "C" NOT NULL,
+    used_at text COLLATE "C" NOT NULL,
+    UNIQUE (bank, identity)
+);
+CREATE TABLE vector (                -- a row for each chunk
+    embedder integer NOT NULL REFERENCES embedder ON DELETE CASCADE,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    chunk integer NOT NULL,
+    signs bit varying NOT NULL,      -- of the pooled vector: enough to find what is near
+    pooled bytea NOT NULL,
+    tokens bytea NOT NULL,
+    crc bigint NOT NULL,             -- over signs, pooled and tokens
+    PRIMARY KEY (row, embedder, chunk)
+);
+CREATE INDEX vector_by_embedder ON vector (embedder, row, chunk);
+-- what an embedder has yet to encode, and until when somebody is at it
+CREATE TABLE encoding (
+    embedder integer NOT NULL REFERENCES embedder ON DELETE CASCADE,
+    row bigint NOT NULL REFERENCES entry ON DELETE CASCADE,
+    until text COLLATE "C" NOT NULL,
+    PRIMARY KEY (embedder, row)
+);
+CREATE INDEX encoding_by_row ON encoding (row);
+"""
+
+CHANNEL: Final = "memory_mcp"
+"""On which changes are announced, as `<number of the bank> <name of who made them>`."""
+
+_NOTIFICATIONS: Final = f"""
+CREATE FUNCTION announce() RETURNS trigger LANGUAGE plpgsql SET search_path = {NAMESPACE} AS $$
+BEGIN
+    PERFORM pg_notify('{CHANNEL}', bank || ' ' || current_setting('application_name'))
+    FROM (SELECT DISTINCT bank FROM changed) banks;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER announce_insert AFTER INSERT ON record
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+CREATE TRIGGER announce_delete AFTER DELETE ON record
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+CREATE TRIGGER announce_begin AFTER INSERT ON head
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+CREATE TRIGGER announce_move AFTER UPDATE ON head
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
+"""
+
+MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS)
+"""Each brings the schema to the next version, which is its place in this list."""
+
+
+class Connection(Protocol):
+    """What this package uses of asyncpg's connections."""
+
+    async def execute(self, query: str, *values: Any) -> str: ...
+    async def fetch(self, query: str, *values: Any) -> Sequence[Any]: ...
+    async def fetchval(self, query: str, *values: Any) -> Any: ...
+    def transaction(self, *, readonly: bool = False) -> AbstractAsyncContextManager[Any]: ...
+    def get_server_version(self) -> Any: ...
+
+
+async def require_known_schema(connection: Connection, where: str) -> bool:
+    """Whether the schema is up to date.
+
+    Raises:
+        NewerSchemaError: a newer memory-mcp made it.
+    """
+    version = await _find_version(connection)
+    if version > len(MIGRATIONS):
+        raise NewerSchemaError(where, version, len(MIGRATIONS))
+    return version == len(MIGRATIONS)
+
+
+async def migrate(connection: Connection, where: str) -> None:
+    """Bring the schema up to date, unless another process does it first; all of it or nothing."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATING)
+        if await require_known_schema(connection, where):
+            return
+        await connection.execute(
+            f"CREATE SCHEMA IF NOT EXISTS {NAMESPACE};"
+            f"CREATE TABLE IF NOT EXISTS {NAMESPACE}.migration ("
+            "    version integer PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())"
+        )
+        done = await _find_version(connection)
+        for version, script in enumerate(MIGRATIONS[done:], done + 1):
+            await connection.execute(script)
+            await connection.execute(f"INSERT INTO {NAMESPACE}.migration VALUES ($1)", version)
+
+
+async def _find_version(connection: Connection) -> int:
+    """The version of the schema; 0 if there is none."""
+    if await connection.fetchval(f"SELECT to_regclass('{NAMESPACE}.migration')") is None:
+        return 0
+    return await connection.fetchval(f"SELECT coalesce(max(version), 0) FROM {NAMESPACE}.migration")

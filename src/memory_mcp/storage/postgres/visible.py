@@ -1,0 +1,134 @@
+"""What a reader may see, and which of that passes the filters, as SQL.
+
+The visibility rule is `timeline.visibility`; tests/contracts prove on random timelines that this
+SQL agrees with it. A statement with `VISIBLE` in it begins with `CHAIN`, and calls the entry `r`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, get_args
+
+from memory_mcp.domain.record import Kind, format_time
+from memory_mcp.domain.search import Filters, View, Wanted
+
+Values = dict[str, Any]
+
+# `void` are the exclusions whose reason holds no more
+CHAIN: Final = """WITH RECURSIVE chain AS MATERIALIZED (
+        SELECT unnest(:chain::text[]) COLLATE "C" AS segment),
+    void AS MATERIALIZED (
+        SELECT e.row FROM entry e
+        WHERE e.bank = :bank AND e.kind = 'exclusion' AND e.derived
+            AND (e.segment IS NULL OR e.segment IN (SELECT segment FROM chain))
+            AND is_abandoned(:bank, e.row, :chain))"""
+
+_ON_CHAIN: Final = "({0} IS NULL OR {0} IN (SELECT segment FROM chain))"
+
+REACHABLE: Final = _ON_CHAIN.format("r.segment")
+
+VISIBLE: Final = f"""
+    {REACHABLE}
+    AND (r.expires_at IS NULL OR r.expires_at > :now)
+    AND NOT EXISTS (
+        SELECT 1 FROM suppression taker
+        WHERE taker.bank = :bank AND taker.target = r.id AND {_ON_CHAIN.format("taker.segment")}
+            AND taker.row NOT IN (SELECT row FROM void) AND NOT (
+                EXISTS (SELECT 1 FROM source WHERE source.row = taker.row AND source = r.id)
+                AND is_abandoned(:bank, taker.row, :chain)))
+    AND (NOT r.derived OR NOT is_abandoned(:bank, r.row, :chain))
+"""
+
+_BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
+
+_CONDITIONS: Final = {
+    "category": "r.category = :category",
+    "key": "r.key = :key AND r.key <> ''",
+    "key_beginning": "r.key <> '' AND starts_with(r.key, :key_beginning)",
+    "kinds": "r.kind = ANY(:kinds)",
+    "phase": "r.phase = :phase",
+    "segments": "r.segment = ANY(:segments)",
+    "branch": "r.branch = :branch",
+    "session": "r.session = :session",
+    "since": "r.created_at >= :since",
+    "until": "r.created_at < :until",
+    "statement": "r.statement = :statement AND r.statement <> ''",
+    "statements": "r.statement = ANY(:statements) AND r.statement <> ''",
+    "layer": "r.layer = :layer",
+    "tags": "r.tags @> :tags AND cardinality(r.tags) > 0",
+}
+"""The condition on `r` for each filter that has a value."""
+
+_OWN_PARAMETER: Final = re.compile(r"(?<![:\w]):(?!(?:bank|chain|now)\b)([a-z]\w*)")
+"""A value of one question; the view is the same for all."""
+
+
+def view_values(view: View) -> Values:
+    """The named values that `CHAIN` and `VISIBLE` need."""
+    return {"chain": sorted(view.chain), "now": format_time(view.now)}
+
+
+def build_filter(filters: Filters) -> tuple[str, Values]:
+    """The filters as a condition on `r`, and its named values."""
+    begins = filters.key.endswith("*")
+    given: Values = {
+        "key": None if begins else filters.key or None,
+        "key_beginning": filters.key.removesuffix("*") if begins else None,
+        "category": filters.category.casefold() or None,
+        "kinds": sorted(filters.kinds) or None,
+        "phase": filters.phase,
+        "segments": None if filters.segments is None else sorted(filters.segments),
+        "branch": filters.branch,
+        "session": filters.session,
+        "since": format_time(filters.since) if filters.since else None,
+        "until": format_time(filters.until) if filters.until else None,
+        "statement": filters.statement or None,
+        "statements": sorted(filters.statements) or None,
+        "layer": filters.layer,
+        "tags": [tag.casefold() for tag in filters.tags] or None,
+    }
+    values = {name: value for name, value in given.items() if value is not None}
+    conditions = ["r.bank = :bank", *(_CONDITIONS[name] for name in values)]
+    if filters.history:
+        conditions.append("(r.recalled OR r.kind = 'tombstone')")
+    elif not filters.by_statement:
+        conditions.append("r.recalled")
+    if not filters.includes_profile:
+        conditions.append("NOT r.profile")
+    if filters.durable is not None:
+        conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
+    return " AND ".join(conditions), values
+
+
+def build_query(wanted: Wanted) -> tuple[str, Values]:
+    """The query for the ids of the newest or best entries that pass the filters, and its values."""
+    filters, order = wanted.filters, _BEST if wanted.best else "r.id DESC"
+    condition, values = build_filter(filters)
+    seen = REACHABLE if filters.history else VISIBLE
+    values["limit"] = wanted.limit
+    query = f"FROM entry r WHERE {condition} AND {seen} ORDER BY {order} LIMIT :limit"
+    if not (wanted.best and filters.by_kind_alone):
+        return f"SELECT r.id {query}", values
+    # the best of each kind, of which an index keeps the order, and of these the best
+    condition, values = build_filter(replace(filters, kinds=frozenset()))
+    values |= {"limit": wanted.limit, "ranked": sorted(filters.kinds or get_args(Kind))}
+    best = (
+        f"SELECT r.* FROM entry r WHERE r.kind = ranked.kind AND {condition} AND {seen} "
+        f"ORDER BY {_BEST} LIMIT :limit"
+    )
+    return (
+        f"SELECT r.id FROM unnest(:ranked::text[]) ranked (kind) CROSS JOIN LATERAL ({best}) r "
+        f"ORDER BY {_BEST} LIMIT :limit"
+    ), values
+
+
+def build_queries(wanted: Sequence[Wanted]) -> tuple[str, Values]:
+    """One query that answers several such questions: a column of ids for each, and its values."""
+    columns: list[str] = []
+    values: Values = {}
+    for number, each in enumerate(wanted):
+        query, own = build_query(each)
+        query = _OWN_PARAMETER.sub(rf":\1_{number}", query)
+        columns.append(f"ARRAY({query})")
+        values |= {f"{name}_{number}": value for name, value in own.items()}
+    return f"{CHAIN} SELECT {', '.join(columns)}", values

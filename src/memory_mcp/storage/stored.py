@@ -1,0 +1,245 @@
+"""Records, heads and vectors as the bytes that every store keeps, read with distrust."""
+
+import json
+import zlib
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from memory_mcp.domain.fields import escape_unprintable, explain_validation_error, find_cycle
+from memory_mcp.domain.ids import MAIN, ROOT
+from memory_mcp.domain.json_input import load_json
+from memory_mcp.domain.limits import RECORD_BYTES_MAX
+from memory_mcp.domain.record import SCHEMA_VERSION, Record, drop_empty
+from memory_mcp.domain.search import Chunk
+from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
+from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
+
+
+def dump_record(record: Record) -> bytes:
+    """The bytes of a record.
+
+    Raises:
+        InvalidRequestError: it could not be read again.
+    """
+    data = to_json(record.as_json(), indent=1) + b"\n"
+    try:
+        parse_record(data, record.id)
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"Such a record would not be read again ({explain_parse_error(error)}). "
+            "Nothing was stored."
+        ) from error
+    return data
+
+
+def load_record(data: bytes, where: str, record_id: str) -> tuple[Record, object]:
+    """Load the record of this id from its bytes, with the JSON that it was made of.
+
+    Raises:
+        StoreDamagedError: these are not a whole record, or one of another id.
+        NewerSchemaError: a newer memory-mcp wrote it.
+    """
+    try:
+        fields = _parse_fields(data, where)
+        record = Record.model_validate(fields)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"{where} is damaged ({explain_parse_error(error)}). It is left as it is; restore it "
+            "from git or a backup. Everything else works on."
+        ) from error
+    if record.id != record_id:
+        raise StoreDamagedError(f"{where} holds the record {record.id!r}; each is named by its id.")
+    return record, fields
+
+
+def parse_record(data: bytes, where: str) -> Record:
+    """Parse the bytes of a record; an error of a newer version names `where` they are.
+
+    Raises:
+        ValueError, KeyError, TypeError, RecursionError: they are no valid record.
+        NewerSchemaError: a newer memory-mcp wrote it.
+    """
+    return Record.model_validate(_parse_fields(data, where))
+
+
+def _parse_fields(data: bytes, where: str) -> object:
+    if len(data) > RECORD_BYTES_MAX:
+        raise ValueError(f"{len(data):,} bytes; a record has {RECORD_BYTES_MAX:,} at most")
+    fields = load_json(data)
+    version = fields["schema_version"]
+    if version > SCHEMA_VERSION:
+        raise NewerSchemaError(where, version, SCHEMA_VERSION)
+    return fields
+
+
+def explain_parse_error(error: Exception) -> str:
+    """Why bytes are no record, in words that are safe to show."""
+    match error:
+        case ValidationError():
+            return explain_validation_error(error)
+        case KeyError():
+            return f"no field {error.args[0]!r}"
+        case ValueError():
+            return escape_unprintable(str(error))
+        case _:
+            return "not a JSON object in UTF-8"
+
+
+def parse_head(where: str, data: bytes) -> Head:
+    """Parse the bytes of a head; errors name `where` they are.
+
+    Raises:
+        StoreDamagedError: it is no head, or one on which nothing could be written.
+        NewerSchemaError: a newer memory-mcp wrote it.
+    """
+    try:
+        fields = load_json(data)
+        version = fields["schema_version"]
+        if version > SCHEMA_VERSION:
+            raise NewerSchemaError(where, version, SCHEMA_VERSION)
+        head = Head(
+            project=fields["project"],
+            revision=fields["revision"],
+            timeline=_parse_timeline(fields),
+            last=Record.model_validate(fields["last"]) if fields.get("last") else None,
+            with_last=tuple(Record.model_validate(r) for r in fields.get("with_last", [])),
+        )
+        _require_valid(head.timeline)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"{where} is damaged ({explain_parse_error(error)}). Nothing is lost: "
+            "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
+        ) from error
+    return head
+
+
+def _require_valid(timeline: Timeline) -> None:
+    """Require that each branch ends in an open segment, and that no segment descends from itself.
+
+    Every move opens a segment where it leaves one, so a branch without any lost some.
+    """
+    gone = timeline.left | timeline.forgotten
+    standing = {s.branch for s in timeline.segments.values() if s.id not in gone}
+    if ROOT not in gone:
+        standing.add(MAIN)
+    if lost := set(timeline.branches) - standing:
+        raise ValueError(f"no segment is open on {', '.join(sorted(lost))}")
+    if ring := find_cycle({s.id: s.parents for s in timeline.segments.values()}):
+        raise ValueError(f"segment {ring} comes of itself")
+
+
+def _index_by_id(listed: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
+    by_id = {one["id"]: one for one in listed}
+    if len(by_id) != len(listed):
+        raise ValueError("one id stands for two")
+    return by_id
+
+
+def _parse_timeline(fields: dict[str, Any]) -> Timeline:
+    every = [*fields.get("checkpoints", []), *fields.get("undecided", [])]
+    return Timeline.model_validate(
+        {
+            "segments": _index_by_id(fields.get("segments", [])),
+            "left": fields.get("left", []),
+            "forgotten": fields.get("forgotten", []),
+            "checkpoints": _index_by_id(every),
+            "lines": _index_by_id(fields.get("lines", [])),
+            "given_up": {g["move"]: g for g in fields.get("given_up", [])},
+            "undone": fields.get("undone", []),
+            "bases": fields.get("bases", {}),
+            "anchors": {a["move"]: a for a in fields.get("anchors", [])},
+            "moves": fields.get("moves", []),
+        }
+    )
+
+
+def dump_head(head: Head, timeline: bytes | None = None) -> bytes:
+    """The bytes of a head, with what people and programs look for at the top.
+
+    `timeline` is what `dump_timeline` made of the head's, if that is known: with a thousand
+    branches it is nearly all of them.
+    """
+    newest = next(reversed(head.timeline.valid(MAIN)), None)
+    first = {
+        "schema_version": SCHEMA_VERSION,
+        "project": head.project,
+        "revision": head.revision,
+        "head_phase": newest.phase if newest else None,
+        "head_checkpoint": newest.id if newest else None,
+    }
+    last = {
+        "last": head.last.as_json() if head.last else None,
+        "with_last": [record.as_json() for record in head.with_last],
+    }
+    parts = (_dump_members(first), timeline or dump_timeline(head.timeline), _dump_members(last))
+    return b"{\n" + b",\n".join(parts) + b"\n}\n"
+
+
+def dump_timeline(timeline: Timeline) -> bytes:
+    """The members of a head that its timeline alone decides."""
+    return _dump_members(
+        {
+            "checkpoints": [_checkpoint_fields(c, timeline) for c in timeline.decided()],
+            "branches": {name: {"tips": timeline.tips(name)} for name in timeline.branches},
+            "segments": list(timeline.segments.values()),
+            "left": sorted(timeline.left),
+            "forgotten": sorted(timeline.forgotten),
+            "lines": list(timeline.lines.values()),
+            "given_up": [
+                {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
+                for move, each in timeline.given_up.items()
+            ],
+            "undone": sorted(timeline.undone),
+            "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
+            "undecided": [
+                c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
+            ],
+            "anchors": [
+                {
+                    "move": move,
+                    "commit": each.commit,
+                    "git_branch": each.git_branch,
+                    "segments": each.segments,
+                }
+                for move, each in timeline.anchors.items()
+            ],
+            "moves": sorted(timeline.moves),
+        }
+    )
+
+
+def _dump_members(fields: dict[str, Any]) -> bytes:
+    return to_json(fields, indent=1).removeprefix(b"{\n").removesuffix(b"\n}")
+
+
+def _checkpoint_fields(checkpoint: Checkpoint, timeline: Timeline) -> dict[str, Any]:
+    holds = timeline.holds(checkpoint.branch, checkpoint.seals)
+    status = "valid" if holds else "invalidated"
+    first = {"id": checkpoint.id, "phase": checkpoint.phase, "status": status}
+    return first | vars(checkpoint)
+
+
+def dump_history_line(record: Record) -> bytes:
+    """A move as a line: ids and names only, so that no forgotten text stays here."""
+    move = record.move
+    fields = {
+        "id": record.id,
+        "at": record.as_json()["created_at"],
+        "by": record.origin.model_dump(mode="json"),
+        "move": move.model_dump(mode="json") if move else None,
+    }
+    return json.dumps(drop_empty(fields), ensure_ascii=False).encode()
+
+
+def pack_signs(chunk: Chunk) -> bytes:
+    """A bit for each dimension of the pooled vector, set where it is positive; big-endian."""
+    bits = "".join("1" if 0 < value < 128 else "0" for value in chunk.pooled)  # noqa: PLR2004
+    bits += "0" * (-len(bits) % 64)
+    return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
+
+
+def compute_checksum(signs: bytes, chunk: Chunk) -> int:
+    """The checksum of the row of a chunk."""
+    return zlib.crc32(signs + chunk.pooled + chunk.tokens)

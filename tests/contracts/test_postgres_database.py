@@ -1,0 +1,351 @@
+"""What only PostgreSQL can do wrong: its schema, its connections, what is said of its failures."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+from fakes import Scribe
+from postgres import beside, execute, new_bank
+
+from memory_mcp.domain.hosts import name_database
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.record import Move
+from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.fields import make_fields
+from memory_mcp.engine.index_sync import SelfHealingIndex
+from memory_mcp.errors import (
+    ConflictError,
+    NewerSchemaError,
+    StoreDamagedError,
+    StoreUnavailableError,
+)
+from memory_mcp.storage.postgres import schema
+from memory_mcp.storage.postgres.database import Postgres, fetch
+from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
+from memory_mcp.storage.postgres.index import PostgresIndex
+from memory_mcp.storage.postgres.records import PostgresRecords
+from memory_mcp.storage.postgres.rows import Bank
+
+pytestmark = pytest.mark.anyio
+
+VERSION = len(schema.MIGRATIONS)
+
+
+@pytest.fixture
+def empty_url(postgres_url: str) -> str:
+    """A database of this test, without any table."""
+    execute(postgres_url, f"DROP SCHEMA IF EXISTS {schema.NAMESPACE} CASCADE")
+    return postgres_url
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncGenerator[Postgres]:
+    database = Postgres(postgres_url, connections_max=2)
+    yield database
+    await database.aclose()
+
+
+async def test_many_that_come_first_make_the_tables_once(empty_url: str) -> None:
+    """A team updates at once: whoever is second waits, and finds everything done."""
+    databases = [Postgres(empty_url) for _ in range(5)]
+    rows = await asyncio.gather(*(each.rows("SELECT version FROM migration") for each in databases))
+    for each in databases:
+        await each.aclose()
+
+    assert [[row["version"] for row in found] for found in rows] == [
+        list(range(1, VERSION + 1)) for _ in databases
+    ]
+
+
+@pytest.mark.parametrize("version", range(VERSION))
+async def test_each_older_schema_is_brought_forward(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """Whoever skips releases gets the same tables as whoever took each, and keeps the records."""
+    with monkeypatch.context() as older:
+        older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:version])
+        before = Postgres(empty_url)
+        await before.rows("SELECT 1")
+        await before.aclose()
+    record = Scribe().record()
+    database = Postgres(empty_url)
+    store = PostgresRecords(new_bank(empty_url, database), make_fields)
+    await store.put(record)
+
+    assert await store.get(record.id) == record
+    assert [row[0] for row in await database.rows("SELECT version FROM migration")] == [
+        *range(1, VERSION + 1)
+    ]
+    await database.aclose()
+
+
+async def test_an_older_server_refuses_a_newer_schema(empty_url: str) -> None:
+    """It would write rows that the newer one takes for broken."""
+    database = Postgres(empty_url)
+    await database.rows("INSERT INTO migration VALUES (99)")
+    await database.aclose()
+
+    with pytest.raises(NewerSchemaError, match=r"schema version 99.*Update memory-mcp"):
+        await database.rows("SELECT 1")
+    await database.aclose()
+    execute(empty_url, f"DROP SCHEMA {schema.NAMESPACE} CASCADE")
+
+
+async def test_a_connection_that_is_lost_in_a_statement_is_replaced(
+    database: Postgres,
+) -> None:
+    """An administrator, a failover or a proxy ends connections; that alone loses nothing."""
+    ended: list[int] = []
+
+    async def work(connection: Any) -> int:
+        pid = await connection.fetchval("SELECT pg_backend_pid()")
+        if not ended:
+            ended.append(pid)
+            execute(database.url, f"SELECT pg_terminate_backend({pid})")
+        return await connection.fetchval("SELECT pg_backend_pid()")
+
+    assert await database.run(work) not in ended
+
+
+async def test_a_record_whose_answer_was_lost_is_stored_once(
+    database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit may have arrived although its answer did not."""
+    store = PostgresRecords(new_bank(database.url, database), make_fields)
+    record = scribe.record()
+    await store.ids()
+    lost: list[str] = []
+
+    async def lose_answer(connection: Any, statement: str, values: Any) -> Any:
+        rows = await fetch(connection, statement, values)
+        if "INSERT INTO record" in statement and not lost:
+            lost.append(statement)
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle")
+        return rows
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", lose_answer)
+    await store.put(record)
+
+    assert lost
+    assert await store.ids() == {record.id}
+    assert await store.get(record.id) == record
+
+
+async def test_a_transaction_that_is_lost_leaves_nothing_of_itself(
+    database: Postgres, scribe: Scribe
+) -> None:
+    """Half of an erasure, or of a move, must not be seen by anybody."""
+    bank = new_bank(database.url, database)
+    store = PostgresRecords(bank, make_fields)
+    record = scribe.record()
+    await store.put(record)
+    number = await bank.number()
+
+    async def work(connection: Any) -> None:
+        await fetch(connection, "DELETE FROM record WHERE bank = :bank", {"bank": number})
+        pid = await connection.fetchval("SELECT pg_backend_pid()")
+        execute(database.url, f"SELECT pg_terminate_backend({pid})")
+        await connection.fetchval("SELECT 1")
+
+    with pytest.raises(StoreUnavailableError, match="cannot be reached"):
+        await database.transact(work)
+    assert await store.get(record.id) == record
+
+
+async def test_a_busy_pool_is_said_to_be_busy(
+    database: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for a connection must not wait for ever, nor take it for an outage."""
+    release, held = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def hold(_connection: Any) -> None:
+        held.release()
+        await release.wait()
+
+    holders = [asyncio.create_task(database.run(hold)) for _ in range(2)]
+    for _ in holders:
+        await held.acquire()
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.DATABASE_POOL_SECONDS_MAX", 0.1)
+    with pytest.raises(StoreUnavailableError, match=r"All 2 connections.*busy.*try again"):
+        await database.rows("SELECT 1")
+    release.set()
+    await asyncio.gather(*holders)
+
+
+async def test_a_statement_that_takes_too_long_is_ended(database: Postgres) -> None:
+    """A call ends in a sentence, and the server does not go on working for nobody."""
+
+    async def work(connection: Any) -> None:
+        async with connection.transaction():
+            await connection.execute("SET LOCAL statement_timeout = '20ms'")
+            await connection.execute("SELECT pg_sleep(20)")
+
+    with pytest.raises(StoreUnavailableError, match=r"in time.*Nothing was changed"):
+        await database.run(work)
+
+
+async def test_what_only_reads_is_refused(database: Postgres) -> None:
+    """After a failover the old address may lead to a standby, which would only look like memory."""
+
+    async def work(connection: Any) -> None:
+        async with connection.transaction(readonly=True):
+            await connection.execute("INSERT INTO migration VALUES (0)")
+
+    with pytest.raises(StoreUnavailableError, match=r"read-only standby.*primary"):
+        await database.run(work)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("postgresql://ada:hunter2@127.0.0.1:1/memory", "cannot be reached"),
+        ("postgresql://ada:hunter2@[::1]:1/memory?sslmode=disable&x=hunter2", "cannot be reached"),
+    ],
+)
+async def test_no_error_shows_the_password(url: str, says: str) -> None:
+    """Errors go to models, logs and issues."""
+    with pytest.raises(StoreUnavailableError, match=says) as raised:
+        await Postgres(url).rows("SELECT 1")
+    assert not re.search("hunter2|ada", str(raised.value))
+
+
+async def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
+    """A misspelt name is no outage: it says what to correct."""
+    del postgres_url
+    with pytest.raises(StoreUnavailableError, match=r"nowhere_at_all.*MEMORY_POSTGRES_URL"):
+        await Postgres(beside("nowhere_at_all")).rows("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://u:p@db.example.org/memory", "postgresql://db.example.org:5432/memory"),
+        ("postgres://u:p@h:6432/m?password=q", "postgresql://h:6432/m"),
+        ("postgresql://u:p@a:1,b:2/m", "postgresql://a:1,b:2/m"),
+    ],
+)
+def test_an_address_is_shown_without_secrets(url: str, name: str) -> None:
+    """Status and errors name the database so that people know which one is meant."""
+    assert name_database(url) == name
+
+
+async def test_two_banks_share_nothing(database: Postgres, scribe: Scribe) -> None:
+    """A project's memories and a user's are in the same tables."""
+    banks = [Bank(database, scribe.record().id, project) for project in ("shop", "")]
+    stores = [PostgresRecords(bank, make_fields) for bank in banks]
+    record = scribe.record()
+    await stores[0].put(record)
+
+    assert await stores[1].get(record.id) is None
+    assert await stores[1].ids() == set()
+    await stores[1].erase({record.id})
+    assert await stores[0].get(record.id) == record
+
+
+def a_head(scribe: Scribe, revision: int = 1) -> Head:
+    """A head that some move led to."""
+    step = Move(act="fork", branch=BranchName(f"b{revision}"))
+    return Head(project="shop", revision=revision, last=scribe.record("x", kind="move", move=step))
+
+
+async def test_a_move_whose_answer_was_lost_has_succeeded(
+    database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told that it failed, the session would move the head a second time."""
+    heads = PostgresHeads(new_bank(database.url, database))
+    assert await heads.read() is None
+    head = a_head(scribe)
+    real, lost = database.transact, list[int]()
+
+    async def lose_answer(work: Any) -> Any:
+        async def run_twice(connection: Any) -> Any:
+            async with connection.transaction():
+                answer = await work(connection)
+            if not lost:
+                lost.append(answer)
+                raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle")
+            return answer
+
+        return await database.run(run_twice)
+
+    monkeypatch.setattr(database, "transact", lose_answer)
+    await heads.replace(head, expected=0)
+    monkeypatch.setattr(database, "transact", real)
+
+    assert lost == [1]
+    assert await PostgresHeads(heads.bank).read() == head
+    with pytest.raises(ConflictError):
+        await heads.replace(head, expected=0)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "null", '{"schema_version": 1}'])
+async def test_a_damaged_head_is_kept_until_the_doctor_sets_it_aside(
+    database: Postgres, scribe: Scribe, damage: str
+) -> None:
+    """It can be made anew from the records, but that is a decision, not an accident."""
+    bank = new_bank(database.url, database)
+    heads = PostgresHeads(bank)
+    await heads.replace(a_head(scribe), expected=0)
+    await bank.rows(
+        "UPDATE head SET json = :json, version = version + 1 WHERE bank = :bank", {"json": damage}
+    )
+
+    with pytest.raises(StoreDamagedError, match="doctor --repair"):
+        await heads.read()
+    with pytest.raises(StoreDamagedError):
+        await heads.replace(a_head(scribe, 2), expected=1)
+    assert [f.code for f in await heads.findings(repair=False)] == ["head-damaged"]
+    assert [f.repaired for f in await heads.findings(repair=True)] == [True]
+    assert await heads.read() is None
+    kept = await bank.rows("SELECT json FROM head_set_aside WHERE bank = :bank")
+    assert [row[0] for row in kept] == [damage]
+
+
+async def test_half_a_journal_is_not_completed(database: Postgres, scribe: Scribe) -> None:
+    """Half of an import must not be taken for the whole of it."""
+    bank = new_bank(database.url, database)
+    journal = PostgresImportJournal(bank)
+    await journal.note([scribe.record(), scribe.record()])
+    await bank.rows("DELETE FROM journal WHERE bank = :bank AND number = 2")
+
+    with pytest.raises(StoreDamagedError, match="import again"):
+        await journal.noted()
+    assert await journal.waiting()
+
+
+async def test_whoever_dies_lets_go_of_the_journal(database: Postgres) -> None:
+    """The lock of a process that was killed must keep nobody out."""
+    journals = [PostgresImportJournal(new_bank(database.url, database))]
+    journals.append(PostgresImportJournal(journals[0]._bank))  # pyright: ignore[reportPrivateUsage]
+    async with journals[0].alone() as first:
+        assert first
+        execute(
+            database.url,
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' "
+            f"AND objid = {await journals[0]._bank.number()}",  # pyright: ignore[reportPrivateUsage]
+        )
+        async with journals[1].alone() as second:
+            assert second
+
+
+async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
+    database: Postgres, scribe: Scribe
+) -> None:
+    """A team's memory may be a million records, and each command is a start."""
+    bank = new_bank(database.url, database)
+    store, index = PostgresRecords(bank, make_fields), PostgresIndex(bank, make_fields)
+    assert not await index.is_in_step(), "nobody has made it"
+    await index.mark_complete()
+    records = [scribe.record(f"number {n}") for n in range(3)]
+    for record in records:
+        await store.put(record)
+    assert await index.is_in_step()
+
+    await index.remove({records[0].id})
+    assert not await index.is_in_step()
+    await SelfHealingIndex(index, store, in_step=index.is_in_step).catch_up()
+    assert await index.ids() == {record.id for record in records}
+    assert await index.is_in_step()
