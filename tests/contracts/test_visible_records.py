@@ -239,8 +239,8 @@ async def test_an_exclusion_outside_of_the_timeline_holds_as_long_as_its_reason(
 ) -> None:
     """What stands in the place of others may be abandoned, wherever the exclusion itself lives."""
     reason, hidden = scribe.record(segment=ELSEWHERE), scribe.record(segment=HERE)
-    excludes = {"kind": "exclusion", "supersedes": (hidden.id,), "derived_from": (reason.id,)}
-    await index.add([reason, hidden, scribe.record(**excludes)])
+    exclusion = scribe.record(kind="exclusion", supersedes=(hidden.id,), derived_from=(reason.id,))
+    await index.add([reason, hidden, exclusion])
 
     assert await index.find(seen(scribe, HERE), Filters(), 9) == [hidden.id]
     assert await index.find(seen(scribe, HERE, ELSEWHERE), Filters(), 9) == [reason.id]

@@ -103,6 +103,7 @@ def test_a_discard_is_taken_back(memory: Any) -> None:
     assert core(memory, "c") == without("parent")
 
 
+@pytest.mark.files
 def test_a_joined_tree_is_the_same_from_its_records(memory: Any, project: Path) -> None:
     """A clone has the records and no head."""
     memory.mem_node_join("c")

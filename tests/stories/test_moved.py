@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, as_json
+from corpus import Corpus
 from doors import add, agent, call, read, recalled, records, seal
 from pydantic import SecretStr
 
-from memory_mcp import sessions, transfer
+from memory_mcp import memories, search, sessions, transfer
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.outcomes import SearchResults
+from memory_mcp.domain.search import Filters
 from memory_mcp.domain.transfer import MoveReport
 from memory_mcp.errors import StoreUnavailableError
 
@@ -166,3 +169,27 @@ def test_the_command_says_what_arrived_and_what_to_set(
 
     monkeypatch.setenv("MEMORY_PROVIDER", "postgres")
     assert "Orders live in PostgreSQL." in run("search", "orders")[1]
+
+
+async def found(built: BuiltWorkspace, text: str) -> list[str]:
+    """The ids that a search finds, best first."""
+    answer = await search.search_memories(built.workspace, text, Filters(), 10)
+    assert isinstance(answer, SearchResults)
+    return [hit.record.id for hit in answer.hits]
+
+
+async def test_both_find_the_same_in_the_same_order(settings: Settings, database: Settings) -> None:
+    """Words are looked up by another engine, and ranked by the same rules."""
+    corpus = Corpus(seed=5)
+    async with opened(settings) as built:
+        for _ in range(120):
+            await memories.add_memory(built.workspace, corpus.draft())
+    await moved(settings, database)
+    questions = [corpus.question().text for _ in range(40)]
+    orders: list[list[list[str]]] = []
+    for each in (settings, database):
+        async with opened(each) as built:
+            orders.append([await found(built, text) for text in questions])
+
+    assert orders[0] == orders[1]
+    assert sum(map(len, orders[0])) > len(questions)
