@@ -203,7 +203,9 @@ def private_server(copy_of: PrivateServer | None = None) -> Generator[PrivateSer
     try:
         server.make(copy_of)
         server.start()
-        yield server
-        server.kill()
+        try:
+            yield server
+        finally:
+            server.kill()
     finally:
         shutil.rmtree(folder)
