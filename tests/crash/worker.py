@@ -66,7 +66,8 @@ async def move(workspace: Workspace, number: int) -> None:
 async def work(root: Path, name: str) -> None:
     """Go on until killed."""
     async with opened(root) as built:
-        with suppress(IndexBusyError):  # a slow machine: the server says so in its log, and goes on
+        # a slow machine: the server says so in its log, and goes on
+        with suppress(IndexBusyError, *OUTAGES):
             await sessions.catch_up(built.workspace)
         number = 0
         while True:

@@ -190,7 +190,8 @@ class PrivateServer:
 @contextmanager
 def private_server(copy_of: PrivateServer | None = None) -> Generator[PrivateServer]:
     """A server that runs within the block."""
-    found = [*Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), *map(Path, _find_pg_ctl())]
+    named = filter(None, [shutil.which("pg_ctl")])
+    found = [*map(Path, named), *Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")]
     if not found:
         pytest.skip("there is no pg_ctl to start a server with")
     if os.getuid() == 0 and shutil.which("runuser") is None:
@@ -202,11 +203,9 @@ def private_server(copy_of: PrivateServer | None = None) -> Generator[PrivateSer
     try:
         server.make(copy_of)
         server.start()
-        yield server
-        server.kill()
+        try:
+            yield server
+        finally:
+            server.kill()
     finally:
         shutil.rmtree(folder)
-
-
-def _find_pg_ctl() -> list[str]:
-    return list(filter(None, [shutil.which("pg_ctl")]))
