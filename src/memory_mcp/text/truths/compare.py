@@ -9,6 +9,7 @@ A mark hides nothing, so a yes is given more often than two memories become one 
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
@@ -28,6 +29,8 @@ from memory_mcp.text.truths.frames import (
 )
 
 SLOT_WORDS_MAX: Final = 6
+_COMPARED_KEPT: Final = 8_192
+"""A context compares every two of its candidates, a hundred at most: nearly all as the last did."""
 _UNLIKE: Final = frozenset({"time", "size", "often", "place", "name"})
 """Kinds of values of which one may be in another unit, or in other words."""
 _OTHERS_MAX: Final = 60
@@ -79,6 +82,7 @@ class Slot(NamedTuple):
         return f"{_join(self.old)!r} became {_join(self.new)!r}"
 
 
+@lru_cache(maxsize=_COMPARED_KEPT)
 def compare_statements(old: str, new: str) -> Truth:
     """What the later statement makes of the earlier one."""
     found = [compare_frames(o, n) for o in read_frames(old) for n in read_frames(new)]
