@@ -25,7 +25,7 @@ from arrived import (
 )
 from cloud import Cloud
 from cloud_faults import PASSING, Faults, Kind
-from crew import Crew, crew_on
+from crew import FAKES, Crew, crew_on
 from mirrored import mirrored, mirrored_settings
 from project import all_records, doctor_is_content, found, head_agrees_with_records, make_project
 
@@ -210,7 +210,7 @@ def _running(*arguments: str, **environment: str) -> Generator["subprocess.Popen
         [sys.executable, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": FAKES, **environment},
     )
     with process:
         try:

@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 from command_line import Run
+from crew import FAKES
 from depth import depth
 from doors import machine_dir
 from moving import all_below, exported, imported, of_mem0, read
@@ -119,7 +120,7 @@ def test_a_process_that_is_killed_at_any_step_leaves_all_or_nothing(tmp_path: Pa
         make_project(root)
         ended = subprocess.run(
             [sys.executable, str(worker), str(root), str(source), str(step)],
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": FAKES},
         )  # fmt: skip
         asked = subprocess.run(
             [sys.executable, "-m", "memory_mcp", "--json", "search", "", "--limit", "10"],

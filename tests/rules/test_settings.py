@@ -93,6 +93,19 @@ def test_without_any_setting_everything_has_a_sensible_value() -> None:
     assert read_settings({}) == Settings(user=getpass.getuser())
 
 
+_HTTP = HttpSettings(
+    url="https://memory.example.com/mcp",
+    issuer="https://login.example.com/",
+    audience="memory",
+    proxies=(ip_network("127.0.0.1"), ip_network("10.0.0.0/8")),
+    pages=("https://page.example.com",),
+    per_minute=60,
+    drain_seconds=2.5,
+    log_format="json",
+)
+"""What `_EVERY` says of HTTP."""
+
+
 def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
     """`SETTINGS` is what the README lists."""
     (tmp_path / "p").mkdir()
@@ -121,16 +134,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         api_key=SecretStr("sm_zebra"),
         weights=RerankWeights(recency=2, pinned=0),
         opening=ContextSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
-        http=HttpSettings(
-            url="https://memory.example.com/mcp",
-            issuer="https://login.example.com/",
-            audience="memory",
-            proxies=(ip_network("127.0.0.1"), ip_network("10.0.0.0/8")),
-            pages=("https://page.example.com",),
-            per_minute=60,
-            drain_seconds=2.5,
-            log_format="json",
-        ),
+        http=_HTTP,
         base_url="https://memory.example:8443",
         container_tag="repo_Shop:1-a",
         remote_timeout=0.5,
@@ -439,9 +443,10 @@ def test_an_address_that_leads_to_no_database_turns_memory_off(url: str) -> None
     found = read_settings({"MEMORY_PROVIDER": "postgres", "MEMORY_POSTGRES_URL": url})
 
     assert not found.enabled
-    assert found.off.startswith(
-        "Memory is off until this is corrected: MEMORY_POSTGRES_URL cannot be used (not shown "
-        "here); it must be postgresql://user@host:port/database."
+    assert found.off == (
+        "MEMORY_POSTGRES_URL cannot be used (not shown here); it must be "
+        "postgresql://user@host:port/database. Correct it and start again. Until then memory is "
+        "off, so that nothing lands elsewhere."
     )
     assert "zebra" not in f"{found.off}{found.warnings}"
 

@@ -126,9 +126,9 @@ def test_undo_takes_back_a_join_and_a_discard(
 ) -> None:
     """The command of a person who joined too early."""
     memory.mem_node_join("c")
-    assert "Go back to before the join? This hides 1 memory" in run(project, capsys, "undo")
+    assert "Undo the join? This hides 1 memory" in run(project, capsys, "undo")
     assert core(memory) == JOINED
-    assert "Back at before the join" in run(project, capsys, "undo", "--yes")
+    assert "Took back the join" in run(project, capsys, "undo", "--yes")
     assert core(memory) == without("child")
     run(project, capsys, "--branch", "c", "undo", "--yes")
     assert core(memory, "c") == without("parent")

@@ -101,6 +101,7 @@ class SyncMemory:
         expires_at: datetime | None = None,
         phase: int | None = None,
         supersedes: Sequence[str] = (),
+        cites: Sequence[str] = (),
         scope: Reach = "project",
     ) -> AddOutcome:
         """Remember one self-contained statement of at most 8,000 characters.
@@ -120,6 +121,7 @@ class SyncMemory:
                 expires_at=expires_at,
                 phase=phase,
                 supersedes=supersedes,
+                cites=cites,
                 scope=scope,
             )
         )

@@ -54,6 +54,10 @@ GROUPS: Final = {
               "undo the last move: what a backtrack or a restore left is back, and a join is "
               "taken back"),
         Entry("fork", "branches", "begin a branch", "begin a branch, here or at a checkpoint"),
+        Entry("phase", "sessions", "which step it is at",
+              "in which phase the project is, or move it to another"),
+        Entry("git", "git", "follow the code",
+              "whether memory follows git, and where in it memories stand"),
     ),
     "session": (
         Entry("context", "sessions", "what a session sees",
@@ -68,8 +72,6 @@ GROUPS: Final = {
               "what the project is, or say it anew", _PROJECT),
         Entry("profile", "sessions", "what is known of you",
               "what is known of the user, and which memories it rests on"),
-        Entry("phase", "sessions", "which step it is at",
-              "in which phase the project is, or move it to another"),
     ),
     "care": (
         Entry("export", "transfer", "write all to a file",
@@ -82,8 +84,6 @@ GROUPS: Final = {
               "check every invariant of files and index, mend or rebuild them", _PROJECT),
         Entry("stale", "git", "what the code left",
               "memories whose cited code has changed or is gone"),
-        Entry("git", "git", "follow the code",
-              "whether memory follows git, and where in it memories stand"),
         Entry("trust", "maintenance", "let a clone's count",
               "let what came with this repository count, or no longer", _PROJECT),
     ),
