@@ -178,7 +178,7 @@ def build_workspace(
     stores = (
         _build_local_stores(places, folder, owned, writer)
         if settings.provider != "postgres" or settings.postgres_url is None
-        else _build_postgres_stores(settings.postgres_url, places, owned)
+        else _build_postgres_stores(settings, settings.postgres_url, places, owned)
     )
     trees = tuple(each for each in (places.project_dir, places.work_tree) if each)
     source = find_cloud_key(settings)
@@ -265,7 +265,7 @@ def _build_pulled(folder: Path, disk: Disk) -> SqlitePulledRecords:
 
 
 def _build_postgres_stores(
-    url: SecretStr, places: ProjectFolders, owned: ProjectOwnership | None
+    settings: Settings, url: SecretStr, places: ProjectFolders, owned: ProjectOwnership | None
 ) -> Stores:
     """Everything in one database; the project's bank is everyone's who may use that."""
     from memory_mcp.storage.postgres import (  # noqa: PLC0415  # an extra, and few have it
@@ -283,7 +283,10 @@ def _build_postgres_stores(
 
     database = Postgres(url.get_secret_value())
     user = places.scope.user
-    banks = (Bank(database, *_name_bank(places, owned)), Bank(database, user, ""))
+    banks = (
+        Bank(database, *_name_bank(settings.project_name, places, owned)),
+        Bank(database, user, ""),
+    )
     indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
     return Stores(
         heads=PostgresHeads(banks[0]),
@@ -301,12 +304,17 @@ def _build_postgres_stores(
     )
 
 
-def _name_bank(places: ProjectFolders, owned: ProjectOwnership | None) -> tuple[str, str]:
+def _name_bank(
+    held: str, places: ProjectFolders, owned: ProjectOwnership | None
+) -> tuple[str, str]:
     """The owner and the name of the project's bank.
 
-    A name that comes from the repository alone opens nobody's: an archive can claim to be any
-    project. Then, and without a remote, the folder has a bank of its user's own.
+    A `held` project is called so by a server that lets in whom it belongs to. A name that comes
+    from the repository alone opens nobody's: an archive can claim to be any project. Then, and
+    without a remote, the folder has a bank of its user's own.
     """
+    if held:
+        return "", held
     if places.remote and owned and owned.may_use_cloud():
         return "", places.remote
     return places.scope.user, name_folder(places.project_dir)

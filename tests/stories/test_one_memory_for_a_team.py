@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doors import add, agent, call, failed, files_with, read, recalled, seal, trust
+from hosted import hosting
 from listening import listener
 from mcp import Client
 from postgres import execute, tables_with
@@ -75,6 +77,25 @@ async def test_a_team_has_one_memory_and_each_user_one_of_their_own(team: Team) 
         assert await recalled(bob) == ["Orders live in PostgreSQL."]
         assert await recalled(bob, "short commits") == []
         assert "short commits" not in await read(bob, "memory_context")
+
+
+async def test_a_server_for_many_has_its_teams_in_the_database(
+    tmp_path: Path, clean_postgres: str
+) -> None:
+    """Two such servers on one database are one: what a team shares follows from its tokens."""
+    database: dict[str, Any] = {"provider": "postgres", "postgres_url": SecretStr(clean_postgres)}
+    for server in ("one", "two"):
+        async with hosting(tmp_path / server, **database) as hosted:
+            ada = hosted.add_token("ada", "alder", team="acme")
+            eve = hosted.add_token("eve", "alder", team="other")
+            bob = hosted.add_token("bob", "alder")
+            async with hosted.client(ada) as mine:
+                if server == "one":
+                    await add(mine, "Orders live in PostgreSQL.")
+                assert await recalled(mine, "orders") == ["Orders live in PostgreSQL."]
+            for other in (eve, bob):
+                async with hosted.client(other) as theirs:
+                    assert await recalled(theirs, "orders") == []
 
 
 async def test_what_others_do_is_heard_without_looking(
