@@ -38,6 +38,18 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     assert [r["memoryId"] for r in found["results"]] == [record["id"]]
 
 
+@pytest.mark.usefixtures("project")
+def test_a_search_says_what_no_longer_holds(run: Run) -> None:
+    """A person is no less misled by an outdated memory than a model."""
+    run("add", "Database is MySQL 5.7.")
+    newer = run("add", "Database was upgraded to PostgreSQL 16.")[1].split()[-1]
+    lines = run("search", "what database do we use")[1].splitlines()
+
+    assert lines[0].endswith("Database was upgraded to PostgreSQL 16.")
+    assert lines[2].endswith("Database is MySQL 5.7.")
+    assert lines[4].strip() == f"outdated by {newer}"
+
+
 def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
     """`memory-mcp search` alone is a question too."""
     run("add", "First.")

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOBase, TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
@@ -297,7 +297,20 @@ def _result_text(result: Fields) -> str:
     why = f"\n     why: {result['why']}" if "why" in result else ""
     score = f"{result['score']:.2f}" if "score" in result else "-"
     passage = f"\n     {result['passage']}" if "passage" in result else ""
-    return f"{score:4} {title}{content}\n     [{where}] {name_id(result['memoryId'])}{passage}{why}"
+    head = f"{score:4} {title}{content}\n     [{where}] {name_id(result['memoryId'])}"
+    return head + "".join(f"\n     {mark}" for mark in _find_marks(result)) + passage + why
+
+
+def _find_marks(result: Fields) -> Iterator[str]:
+    """Why a memory may not hold, or not be the user's own word."""
+    if outdated := result.get("outdated_by"):
+        yield f"outdated by {name_id(outdated)}"
+    if disputed := result.get("disputed_with"):
+        yield f"disputed with {', '.join(map(name_id, disputed))}"
+    if standing := result.get("standing"):
+        yield str(standing)
+    if author := result["metadata"].get("by"):
+        yield f"written by {author}"
 
 
 def can_ask() -> bool:

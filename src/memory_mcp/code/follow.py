@@ -141,7 +141,8 @@ async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     await load_head(workspace)
     gone = git.standing.hides - before
     count = await count_memories(workspace, timeline, gone)
-    return GitMoved(count, f"Taken back: {last.content}. {pluralise(count)} stand elsewhere again.")
+    again = f"{pluralise(count)} marked or hidden again"
+    return GitMoved(count, f"Taken back: {last.content}. {again}.")
 
 
 def _require_git(workspace: Workspace) -> GitFollower:
