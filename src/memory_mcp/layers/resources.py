@@ -1,6 +1,7 @@
 """Takes a snapshot of a program's resources, and notes which of them a node used."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memory_mcp.domain.layers import LayerReceipt, RecallAppend
@@ -40,7 +41,8 @@ async def take_snapshot(
         seen = None
         if resolve_paths and resource.path:
             seen = _redact(await files.look_at(resource.path, files_max, chars_max))
-        found.append((resource, seen))
+        source = redact(resource.source).text  # an address may hold a password
+        found.append((replace(resource, source=source), seen))
     return make_snapshot(data, normal, found)
 
 

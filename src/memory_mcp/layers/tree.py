@@ -32,6 +32,7 @@ from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.layers.reading import list_core
 from memory_mcp.layers.selecting import CORE
 from memory_mcp.text.drafts import build_record, check_branch, check_text
 from memory_mcp.text.layers import build_exclusion
@@ -92,7 +93,9 @@ async def join_node(
         clashes = _find_clashes(mine, theirs)
         if clashes and prefer is None:
             raise _ConflictsError([clash.conflict for clash in clashes])
+        await _require_room(workspace, parent, mine, theirs)
         losing = [c.child if prefer == "parent" else c.parent for c in clashes]
+        losing += _find_repeats(mine, theirs)
         targets = tuple(dict.fromkeys(record.id for records in losing for record in records))
         place = make_writing(workspace.at(parent), timeline, at)
         along = (build_exclusion(targets, place, _JOINED),) if targets else ()
@@ -243,13 +246,34 @@ async def _load_side(
     core: dict[str, list[Record]] = {}
     replaced: dict[RecordId, list[Record]] = {}
     for record in records:
-        stands = [record] if record.id in visible else []
+        stands = [each for each in _find_standing(record, records) if each.id in visible]
         if record.key.startswith(CORE_PREFIX):
             core.setdefault(record.key.removeprefix(CORE_PREFIX), []).extend(stands)
         else:
             for id_ in record.supersedes:
                 replaced.setdefault(id_, []).extend(stands)
     return _Side(own, view, core, replaced)
+
+
+def _find_standing(record: Record, records: Sequence[Record]) -> list[Record]:
+    """What a record puts in the place of others: itself, or the summary that they yield to."""
+    if record.kind != "exclusion":
+        return [record]
+    return [each for each in records if each.id in record.derived_from]
+
+
+async def _require_room(
+    workspace: Workspace, parent: BranchName, mine: _Side, theirs: _Side
+) -> None:
+    """Refuse a join after which the parent would have more keys than a core may have."""
+    held = {entry.key for entry in await list_core(workspace, mine.view)}
+    brought = {key for key, stands in theirs.core.items() if stands} - held
+    if brought and len(held) + len(brought) > limits.CORE_KEYS_MAX:
+        raise InvalidRequestError(
+            f"The core of node {parent!r} has {len(held)} keys and would have "
+            f"{len(held) + len(brought)}; the limit is {limits.CORE_KEYS_MAX}. Nothing was joined. "
+            "Delete some on either side, or store them in the archive."
+        )
 
 
 def _find_clashes(parent: _Side, child: _Side) -> list[_Clash]:
@@ -262,13 +286,31 @@ def _find_clashes(parent: _Side, child: _Side) -> list[_Clash]:
     return clashes
 
 
+def _find_repeats(parent: _Side, child: _Side) -> list[Sequence[Record]]:
+    """The child's records that put the same in the place of a memory as the parent's."""
+    both = parent.replaced.keys() & child.replaced.keys()
+    return [
+        child.replaced[id_]
+        for id_ in sorted(both)
+        if parent.replaced[id_]
+        and not _compare("memory", id_, parent.replaced[id_], child.replaced[id_])
+    ]
+
+
 def _compare(
     what: Literal["core", "memory"], name: str, parent: Sequence[Record], child: Sequence[Record]
 ) -> list[_Clash]:
-    one, other = _describe(parent), _describe(child)
-    if one == other:
+    if _list_values(parent) == _list_values(child):
         return []
-    return [_Clash(JoinConflict(what, name, one, other), parent, child)]
+    return [_Clash(JoinConflict(what, name, _describe(parent), _describe(child)), parent, child)]
+
+
+def _list_values(version: Sequence[Record]) -> tuple[object, ...]:
+    """What the newest of a side says; nothing if nothing stands."""
+    if not version:
+        return ()
+    newest = version[-1]
+    return newest.content, newest.tags, newest.meta, newest.importance, newest.expires_at
 
 
 def _describe(version: Sequence[Record]) -> str:
