@@ -18,7 +18,6 @@ Pause = Literal[
 ]  # fmt: skip
 """Why git is not followed at the moment; '' if it is."""
 
-NO_COMMIT: Final = "0" * 40
 BRANCHES_SEEN_MAX: Final = 256
 """Branches of git whose place is remembered; the ones that were looked at last."""
 

@@ -292,8 +292,8 @@ def _find_repeats(parent: _Side, child: _Side) -> list[Sequence[Record]]:
     return [
         child.replaced[id_]
         for id_ in sorted(both)
-        if parent.replaced[id_]
-        and not _compare("memory", id_, parent.replaced[id_], child.replaced[id_])
+        if (values := _list_values(parent.replaced[id_]))
+        and values == _list_values(child.replaced[id_])
     ]
 
 
