@@ -355,7 +355,7 @@ def _terms(record: Record) -> set[str]:
 def fields_of(record: Record) -> SearchFields:
     """As the real index holds them: worked out once, not at each look."""
     of = (record.content, record.title, record.category, record.tags)
-    key = (*of, record.phase, record.kind, record.created_at)
+    key = (*of, record.key, record.layer, record.phase, record.kind, record.created_at)
     if key not in _FIELDS:
         _FIELDS[key] = make_fields(record)
     return _FIELDS[key]
