@@ -1,9 +1,14 @@
-"""Random trees of nodes, held against plain dictionaries that are copied when a node is forked."""
+"""Random trees of nodes, held against plain sets that are copied when a node is forked.
+
+One of the two sessions runs in a process of its own.
+"""
 
 import asyncio
 import tempfile
-from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,9 +16,10 @@ from depth import depth
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from plain_nodes import PlainTree
 
-from memory_mcp import layers, memories
+from memory_mcp import branches, layers, memories
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.layers import (
     ArchivalUpdate,
@@ -22,32 +28,69 @@ from memory_mcp.domain.layers import (
     CoreDelete,
     CoreSet,
     LayerReceipt,
+    NodeDiscarded,
+    NodeForked,
+    NodeJoined,
     NodeView,
     RecallAppend,
     RecallEvict,
     Write,
 )
+from memory_mcp.domain.outcomes import Backtracked, MemoryForgotten
 from memory_mcp.engine.workspace import Workspace
 
 T = TypeVar("T")
 PICK = st.integers(0, 10_000)
-KEYS = st.sampled_from(["goal", "lr", "seed é", "node: 3"])
+KEYS = st.sampled_from(["seed é", "node: 3"])
+TEXTS = st.sampled_from(["", "the same", "the same too"])
+"""An empty one stands for a word that nobody wrote before."""
+
+PREFER = st.sampled_from([None, "parent", "child"])
 NAMES = ["stage1/node:3", "node 3", "Node 3", "節", "a%2Fb", "..", "-x", "café"]
 
+UseCase = Callable[..., Coroutine[Any, Any, Any]]
 
-@dataclass
-class Plain:
-    """What one node knows. Texts are unique words, so that a text is its own name."""
 
-    parent: str | None
-    core: dict[str, str] = field(default_factory=dict[str, str])
-    events: list[str] = field(default_factory=list[str])
-    archive: dict[str, str] = field(default_factory=dict[str, str])
-    own_events: set[str] = field(default_factory=set[str])
-    begun: "Plain | None" = None
+class Session:
+    """A workspace with a loop of its own; time and ids are the test's."""
 
-    def copy(self, parent: str | None) -> "Plain":
-        return Plain(parent, dict(self.core), list(self.events), dict(self.archive))
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runner = asyncio.Runner()
+        self.ids = FakeIds()
+        self.workspace: Workspace = real_workspace(folder, FakeClock(), self.ids)
+
+    def call(self, last: int, node: str, use_case: UseCase, args: Sequence[Any]) -> tuple[int, Any]:
+        """What the use case returns, and the last id that it took."""
+        self.ids.last = last
+        done = self.runner.run(use_case(self.workspace.at(BranchName(node)), *args))
+        return self.ids.last, done
+
+    def close(self) -> None:
+        self.runner.run(close_workspace(self.workspace))
+        self.runner.close()
+
+
+_there: list[Session] = []
+
+
+def call_there(folder: Path, *call: Any) -> tuple[int, Any]:
+    """The session of this process, which is the other one."""
+    if _there and _there[0].folder != folder:
+        _there.pop().close()
+    if not _there:
+        _there.append(Session(folder))
+    return _there[0].call(*call)
+
+
+def close_there() -> None:
+    while _there:
+        _there.pop().close()
+
+
+@cache
+def other_process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, get_context("spawn"))
 
 
 class TreeOfNodes(RuleBasedStateMachine):
@@ -55,172 +98,222 @@ class TreeOfNodes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runner = asyncio.Runner()
         self.temporary = tempfile.TemporaryDirectory()
-        self.clock, self.ids = FakeClock(), FakeIds()
-        self.nodes: dict[str, Plain] = {"main": Plain(None)}
-        self.summaries: list[tuple[str, str, list[str]]] = []
-        self.count = 0
-        self.open: list[Workspace] = []
+        self.folder = Path(self.temporary.name)
+        self.plain = PlainTree()
+        self.count = self.last = 0
+        self.here: Session | None = None
+        self.two = True
         self.restart()
-        self.second()
+        self.two = True
 
     def teardown(self) -> None:
-        for workspace in self.open:
-            self.run(close_workspace(workspace))
-        self.runner.close()
+        self.close()
         self.temporary.cleanup()
 
-    def run(self, doing: Coroutine[Any, Any, T]) -> T:
-        return self.runner.run(doing)
+    def close(self) -> None:
+        if self.here is not None:
+            self.here.close()
+        if self.two:
+            other_process().submit(close_there).result()
 
-    def make(self) -> Workspace:
-        return real_workspace(Path(self.temporary.name), self.clock, self.ids)
+    def call(self, node: str, door: int, use_case: UseCase, *args: Any) -> Any:
+        call = (self.last, node, use_case, args)
+        if self.two and door % 2:
+            self.last, done = other_process().submit(call_there, self.folder, *call).result()
+        else:
+            assert self.here
+            self.last, done = self.here.call(*call)
+        return done
 
-    def word(self) -> str:
-        self.count += 1
-        return f"zq{self.count:05}x"
+    def word(self, text: str = "") -> str:
+        self.count += not text
+        return text or f"zq{self.count:05}x"
 
-    def choose(self, pick: int) -> tuple[str, Plain]:
-        name = [*self.nodes][pick % len(self.nodes)]
-        return name, self.nodes[name]
-
-    def at(self, node: str, door: int) -> Workspace:
-        return self.open[door % len(self.open)].at(BranchName(node))
+    def choose(self, pick: int) -> str:
+        return [*self.plain.states][pick % len(self.plain.states)]
 
     def write(self, node: str, door: int, *writes: Write) -> LayerReceipt:
-        done = self.run(layers.write_node(self.at(node, door), writes))
+        done = self.call(node, door, layers.write_node, writes)
         assert isinstance(done, LayerReceipt)
         return done
 
     @rule()
     def restart(self) -> None:
         """Every process ends, and one begins anew."""
-        for workspace in self.open:
-            self.run(close_workspace(workspace))
-        self.open = [self.make()]
+        self.close()
+        self.here, self.two = Session(self.folder), False
 
-    @precondition(lambda self: len(self.open) < 2)
+    @precondition(lambda self: not self.two)
     @rule()
     def second(self) -> None:
-        """A second workspace over the same files, as another process has it."""
-        self.open.append(self.make())
+        """Another process opens the same project."""
+        self.two = True
 
-    @precondition(lambda self: len(self.nodes) <= len(NAMES))
+    @initialize(parents=st.lists(PICK, min_size=1, max_size=3))
+    def begin(self, parents: list[int]) -> None:
+        """A tree in which the nodes have something to change."""
+        for parent in parents:
+            self.write_all(parent, 0, "node: 3")
+            self.fork(parent, 1)
+
+    @precondition(lambda self: len(self.plain.states) <= len(NAMES))
     @rule(parent=PICK, door=PICK)
     def fork(self, parent: int, door: int) -> None:
-        above, plain = self.choose(parent)
-        name = NAMES[len(self.nodes) - 1]
-        workspace = self.open[door % len(self.open)]
+        above, name = self.choose(parent), NAMES[len(self.plain.states) - 1]
         for created in ((name,), ()):
-            done = self.run(layers.fork_node(workspace, above, name))
-            assert getattr(done, "created", None) == created
-        self.nodes[name] = plain.copy(above)
-        self.nodes[name].begun = plain.copy(above)
+            done = self.call("main", door, layers.fork_node, above, name)
+            assert isinstance(done, NodeForked)
+            assert done.created == created
+        self.plain.fork(above, name)
 
-    @rule(pick=PICK, door=PICK, key=KEYS)
-    def set_core(self, pick: int, door: int, key: str) -> None:
-        node, plain = self.choose(pick)
-        plain.core[key] = self.word()
-        self.write(node, door, CoreSet(key=key, value=plain.core[key]))
+    @rule(pick=PICK, door=PICK, key=KEYS, text=TEXTS)
+    def set_core(self, pick: int, door: int, key: str, text: str) -> None:
+        node, value = self.choose(pick), self.word(text)
+        self.write(node, door, CoreSet(key=key, value=value))
+        self.note_core(node, key, value)
+
+    def note_core(self, node: str, key: str, value: str) -> None:
+        known = [each.number for each in self.plain.sees(node, "core") if each.key == key]
+        if known or value:
+            self.plain.write(node, "core", key=key, text=value, hides=frozenset(known))
 
     @rule(pick=PICK, door=PICK, key=KEYS)
     def delete_core(self, pick: int, door: int, key: str) -> None:
-        node, plain = self.choose(pick)
-        plain.core.pop(key, None)
+        node = self.choose(pick)
         self.write(node, door, CoreDelete(key=key))
+        if key in self.plain.core(node):
+            self.note_core(node, key, "")
 
     @rule(pick=PICK, door=PICK, key=KEYS)
     def write_all(self, pick: int, door: int, key: str) -> None:
         """Several layers in one step."""
-        node, plain = self.choose(pick)
-        event, text = self.word(), self.word()
-        plain.core[key] = self.word()
-        plain.events.append(event)
-        plain.own_events.add(event)
+        node, value, event, text = self.choose(pick), self.word(), self.word(), self.word()
         done = self.write(
-            node, door, CoreSet(key=key, value=plain.core[key]), RecallAppend(summary=event),
+            node, door, CoreSet(key=key, value=value), RecallAppend(summary=event),
             ArchivalWrite(text=text),
         )  # fmt: skip
-        plain.archive[done.archival[0]] = text
+        self.note_core(node, key, value)
+        self.plain.write(node, "event", text=event, id=done.events[0])
+        self.plain.write(node, "archive", text=text, id=done.archival[0])
 
     @rule(pick=PICK, door=PICK)
     def append(self, pick: int, door: int) -> None:
-        node, plain = self.choose(pick)
-        plain.events.append(self.word())
-        plain.own_events.add(plain.events[-1])
-        self.write(node, door, RecallAppend(summary=plain.events[-1]))
+        node, event = self.choose(pick), self.word()
+        done = self.write(node, door, RecallAppend(summary=event))
+        self.plain.write(node, "event", text=event, id=done.events[0])
 
     @rule(pick=PICK, door=PICK, keep=st.integers(0, 3))
     def evict(self, pick: int, door: int, keep: int) -> None:
-        node, plain = self.choose(pick)
-        gone = len(plain.events) - keep
-        assert self.write(node, door, RecallEvict(keep=keep)).evicted == max(0, gone)
-        plain.events[:] = plain.events[max(0, gone) :]
+        node = self.choose(pick)
+        seen = self.plain.sees(node, "event")
+        gone = seen[: max(0, len(seen) - keep)]
+        assert self.write(node, door, RecallEvict(keep=keep)).evicted == len(gone)
+        if gone:
+            self.plain.write(node, "exclusion", hides=frozenset(each.number for each in gone))
 
-    @rule(pick=PICK, which=PICK, door=PICK)
-    def update_archive(self, pick: int, which: int, door: int) -> None:
-        node, plain = self.choose(pick)
-        if not plain.archive:
+    @rule(pick=PICK, which=PICK, door=PICK, text=TEXTS)
+    def update_archive(self, pick: int, which: int, door: int, text: str) -> None:
+        node, text = self.choose(pick), self.word(text)
+        if not (archive := self.plain.sees(node, "archive")):
             return
-        id_ = [*plain.archive][which % len(plain.archive)]
-        text = self.word()
-        done = self.write(node, door, ArchivalUpdate(id=id_, text=text))
-        del plain.archive[id_]
-        plain.archive[done.archival[0]] = text
+        old = archive[which % len(archive)]
+        done = self.write(node, door, ArchivalUpdate(id=old.id, text=text))
+        hides = frozenset({old.number})
+        self.plain.write(node, "archive", text=text, id=done.archival[0], hides=hides)
 
-    @rule(pick=PICK, door=PICK)
-    def consolidate(self, pick: int, door: int) -> None:
-        node, plain = self.choose(pick)
-        inherited = [event for event in plain.events if event not in plain.own_events]
-        if not inherited:
+    @rule(pick=PICK, door=PICK, text=TEXTS)
+    def consolidate(self, pick: int, door: int, text: str) -> None:
+        node, text = self.choose(pick), self.word(text)
+        if not (inherited := frozenset(each.number for each in self.plain.inherited(node))):
             return
-        summary = self.word()
-        done = self.write(node, door, Consolidate(summary=summary))
+        done = self.write(node, door, Consolidate(summary=text))
         assert done.sums_up == len(inherited)
         assert done.summary
-        plain.events[:] = [e for e in plain.events if e in plain.own_events] + [summary]
-        plain.own_events.add(summary)
-        if not any(each.parent == node for each in self.nodes.values()):
-            self.summaries.append((node, done.summary, inherited))
+        made = self.plain.write(node, "event", text=text, id=done.summary, because=inherited)
+        because = frozenset({made.number})
+        self.plain.write(node, "exclusion", hides=inherited, because=because)
 
-    @precondition(lambda self: self.summaries)
-    @rule(door=PICK)
-    def take_summary_back(self, door: int) -> None:
-        """What it summed up is there again, in its old places."""
-        node, id_, inherited = self.summaries.pop()
-        plain = self.nodes[node]
-        (record,) = self.run(self.load([id_]))
-        forked = any(each.parent == node for each in self.nodes.values())
-        if forked or record.content not in plain.events:  # others saw it, or it was evicted since
+    @rule(pick=PICK, which=PICK, door=PICK)
+    def take_summary_back(self, pick: int, which: int, door: int) -> None:
+        """What it summed up is there again, on every node."""
+        node = self.choose(pick)
+        if summaries := [each for each in self.plain.sees(node, "event") if each.because]:
+            taken = summaries[which % len(summaries)]
+            erase = partial(memories.forget_memory, erase=True)
+            done = self.call(node, door, erase, taken.id, "")
+            assert isinstance(done, MemoryForgotten)
+            self.plain.erase(taken.number)
+
+    @rule(pick=PICK, which=PICK, door=PICK, key=KEYS, texts=st.tuples(TEXTS, TEXTS))
+    def change_both(
+        self, pick: int, which: int, door: int, key: str, texts: tuple[str, str]
+    ) -> None:
+        """A node and its parent change the same, to the same or not."""
+        node = self.choose(pick)
+        nodes = [*self.plain.states]
+        for each, text in zip((node, self.plain.parents.get(node, node)), texts, strict=True):
+            self.set_core(nodes.index(each), door, key, text)
+            self.update_archive(nodes.index(each), which, door + 1, text)
+            self.consolidate(nodes.index(each), door, text)
+
+    @rule(pick=PICK, door=PICK, prefer=PREFER)
+    def join(self, pick: int, door: int, prefer: str | None) -> None:
+        """What both changed is a conflict, and nothing moves unless one is preferred."""
+        node = self.choose(pick)
+        if (parent := self.plain.parents.get(node)) is None:
             return
-        plain.events.remove(record.content)
-        plain.events[:0] = inherited
-        self.run(memories.forget_memory(self.at(node, door), id_, "", erase=True))
+        losers = self.plain.find_losers(parent, node, prefer)
+        done = self.call(node, door, layers.join_node, None, prefer)
+        assert isinstance(done, NodeJoined)
+        assert done.joined == (losers is not None)
+        if losers is not None:
+            assert done.move
+            self.plain.join(parent, node, done.move, losers)
 
-    async def load(self, ids: list[Any]) -> list[Any]:
-        return [record async for record in self.open[0].project.records.scan(ids)]
+    @rule(pick=PICK, which=PICK, door=PICK)
+    def take_join_back(self, pick: int, which: int, door: int) -> None:
+        """One side goes back to before a join; the other stays as it is."""
+        node = self.choose(pick)
+        joins = self.plain.states[node].joins
+        if not joins:
+            return
+        at = which % len(joins)
+        move, before = joins[at]
+        done = self.call(node, door, branches.backtrack, move, "continue")
+        assert isinstance(done, Backtracked)
+        self.plain.go_back(node, done.line, at, before)
 
     @rule(pick=PICK, door=PICK)
     def discard(self, pick: int, door: int) -> None:
-        node, plain = self.choose(pick)
-        if plain.begun is None:
+        node = self.choose(pick)
+        if node not in self.plain.begun:
             return
-        self.run(layers.discard_node(self.at(node, door)))
-        self.nodes[node] = plain.begun.copy(plain.parent)
-        self.nodes[node].begun = plain.begun
+        done = self.call(node, door, layers.discard_node)
+        assert isinstance(done, NodeDiscarded)
+        self.plain.leave(node, done.line, self.plain.begun[node])
+
+    @precondition(lambda self: self.plain.left)
+    @rule(pick=PICK, door=PICK)
+    def restore(self, pick: int, door: int) -> None:
+        """What a discard, or the way back from a join, left is there again."""
+        node, line, state = self.plain.left.pop(pick % len(self.plain.left))
+        done = self.call(node, door, branches.backtrack, line, "continue")
+        assert isinstance(done, Backtracked)
+        self.plain.leave(node, done.line, state)
 
     @invariant()
     def every_node_sees_what_it_should(self) -> None:
-        for door in range(len(self.open)):
-            for node, plain in self.nodes.items():
-                view = self.run(layers.read_node(self.at(node, door)))
+        for door in range(1 + self.two):
+            for node in self.plain.states:
+                view = self.call(node, door, layers.read_node)
                 assert isinstance(view, NodeView)
-                assert {entry.key: entry.value for entry in view.core} == plain.core
-                assert [event.summary for event in view.recall] == plain.events[-50:]
-                assert {each.id: each.text for each in view.archival} == dict(
-                    sorted(plain.archive.items())[-20:]
-                )
+                events, archive = (self.plain.sees(node, what) for what in ("event", "archive"))
+                assert {entry.key: entry.value for entry in view.core} == self.plain.core(node)
+                assert [each.summary for each in view.recall] == [e.text for e in events[-50:]]
+                assert {each.id: each.text for each in view.archival} == {
+                    each.id: each.text for each in archive[-20:]
+                }
 
 
 TestTreeOfNodes = TreeOfNodes.TestCase

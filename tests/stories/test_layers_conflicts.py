@@ -104,3 +104,38 @@ def test_an_address_in_a_snapshot_holds_no_password(memory: Any, tmp_path: Path)
 
     assert "zebra" not in str(snapshot)
     assert "github.com/x/y" in snapshot["index"]
+
+
+def test_a_join_that_is_taken_back_shows_again_what_it_hid(memory: Any) -> None:
+    """Each side has its own version again, also the one that was not preferred."""
+    memory.mem_node_fork(None, "c")
+    memory.mem_core_set("goal", "parent's")
+    memory.mem_core_set("goal", "child's", branch_id="c")
+    joined = memory.mem_node_join("c", prefer="child")
+    assert memory.mem_core_get() == {"goal": "child's"}
+    memory.backtrack(joined.move)
+    assert memory.mem_core_get() == {"goal": "parent's"}
+    assert memory.mem_core_get(branch_id="c") == {"goal": "child's"}
+
+
+def test_a_text_that_was_changed_twice_is_one_version(memory: Any) -> None:
+    """What counts is what it became; the losing one does not stand beside the winner."""
+    text = memory.mem_archival_write("Depth helps.")
+    memory.mem_node_fork(None, "c")
+    once = memory.mem_archival_update(text, "Depth helps up to five.")
+    memory.mem_archival_update(once, "Depth helps up to six.")
+    memory.mem_archival_update(text, "Depth hurts.", branch_id="c")
+    (conflict,) = memory.mem_node_join("c").conflicts
+    assert (conflict.parent, conflict.child) == ("Depth helps up to six.", "Depth hurts.")
+    assert memory.mem_node_join("c", prefer="child").joined
+    assert [each.text for each in memory.mem_archival_search("*")] == ["Depth hurts."]
+
+
+def test_a_summary_that_loses_gives_back_what_it_alone_summed_up(memory: Any) -> None:
+    """Else these events were out of sight, and nothing stood in their place."""
+    events = [memory.mem_recall_append({"summary": f"run {n}"}).events[0] for n in range(3)]
+    memory.mem_node_fork(None, "c")
+    memory.mem_consolidate("Parent's.", events[:2])
+    memory.mem_consolidate("Child's.", events[1:], branch_id="c")
+    assert memory.mem_node_join("c", prefer="parent").joined
+    assert [each.summary for each in memory.mem_recall_search("*")] == ["Parent's.", "run 2"]

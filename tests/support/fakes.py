@@ -63,11 +63,11 @@ class FakeIds:
 
     def __init__(self, process: int = 0) -> None:
         self._process = process
-        self._last = 0
+        self.last = 0
 
     def new(self, at: datetime) -> RecordId:
-        self._last = max(int(at.timestamp() * 1000) << 12, self._last + 1)
-        time, counter = divmod(self._last, 1 << 12)
+        self.last = max(int(at.timestamp() * 1000) << 12, self.last + 1)
+        time, counter = divmod(self.last, 1 << 12)
         value = time << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | self._process
         return RecordId(str(UUID(int=value)))
 

@@ -2,10 +2,11 @@
 
 A join is one move with two parents: both lines go on from there, and both see what either wrote.
 What both changed is named before anything moves. With `prefer`, the version of the other side is
-excluded in the same step, which says nothing against it in the history.
+excluded in the same step, which says nothing against it in the history. A summary that loses is
+buried instead: what it alone summed up is seen again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, Literal
@@ -34,8 +35,9 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.layers.reading import list_core
 from memory_mcp.layers.selecting import CORE
-from memory_mcp.text.drafts import build_record, check_branch, check_text
+from memory_mcp.text.drafts import build_on_timeline, build_record, check_branch, check_text
 from memory_mcp.text.layers import build_exclusion
+from memory_mcp.timeline.moves import apply_move
 from memory_mcp.timeline.nodes import find_fork, find_parent
 from memory_mcp.timeline.plans import require_branch
 
@@ -43,26 +45,45 @@ _JOINED: Final = "A join preferred the other version."
 
 
 @frozen
-class _Side:
-    """What one side of a join has changed since the two parted.
+class _Version:
+    """What one side put in the place of a key or a memory, one after the other.
 
-    `core` holds the records that give a changed key its value (none: it was deleted), `replaced`
-    those that stand for a memory now (none: it was hidden).
+    `stands` is what is left of it; none: it was deleted or hidden.
     """
+
+    written: Sequence[Record]
+    stands: Sequence[Record]
+
+    @property
+    def text(self) -> str:
+        return self.stands[-1].content if self.stands else ""
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """What the newest says; nothing if nothing stands."""
+        if not self.stands:
+            return ()
+        newest = self.stands[-1]
+        return newest.content, newest.tags, newest.meta, newest.importance, newest.expires_at
+
+
+@frozen
+class _Side:
+    """What one side of a join has changed since the two parted: keys of the core, and memories."""
 
     segments: frozenset[SegmentId]
     view: View
-    core: Mapping[str, Sequence[Record]]
-    replaced: Mapping[RecordId, Sequence[Record]]
+    core: Mapping[str, _Version]
+    replaced: Mapping[RecordId, _Version]
 
 
 @frozen
 class _Clash:
-    """A conflict, and the records that show each side's version."""
+    """A conflict, and each side's version."""
 
     conflict: JoinConflict
-    parent: Sequence[Record]
-    child: Sequence[Record]
+    parent: _Version
+    child: _Version
 
 
 async def join_node(
@@ -96,9 +117,6 @@ async def join_node(
         await _require_room(workspace, parent, mine, theirs)
         losing = [c.child if prefer == "parent" else c.parent for c in clashes]
         losing += _find_repeats(mine, theirs)
-        targets = tuple(dict.fromkeys(record.id for records in losing for record in records))
-        place = make_writing(workspace.at(parent), timeline, at)
-        along = (build_exclusion(targets, place, _JOINED),) if targets else ()
         brings = replace(_MEMORIES, segments=theirs.segments)
         planned.append((clashes, await workspace.project.index.count(theirs.view, brings)))
         tips = tuple(dict.fromkeys((*timeline.tips(parent), *timeline.tips(child))))
@@ -113,12 +131,16 @@ async def join_node(
             leaves=tips,
             gives_up=tuple(sorted(effect.gives_up)),
             undoes=effect.undoes,
-            carries=tuple(record.id for record in along),
         )
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=f"Join {child} to {parent}."
         )
-        return PlannedMove(record, along)
+        # each side hides what loses after the join, so that taking it back shows that again
+        after = apply_move(timeline, record)
+        both = (workspace.at(parent), workspace.at(child))
+        along = tuple(each for side in both for each in _hide(side, after, at, losing))
+        step = step.model_copy(update={"carries": tuple(each.id for each in along)})
+        return PlannedMove(record.model_copy(update={"move": step}), along)
 
     try:
         async with workspace.project.writing:
@@ -243,23 +265,71 @@ async def _load_side(
     if await index.suppressed_by(own):
         records = await load_records(workspace.project, sorted(await index.ids_of_segments(own)))
     visible = await index.visible([record.id for record in records], view)
-    core: dict[str, list[Record]] = {}
-    replaced: dict[RecordId, list[Record]] = {}
+    known = {record.id: record for record in records}
+    buried = {id_ for each in records if each.kind == "tombstone" for id_ in each.supersedes}
+    followers: dict[RecordId, list[Record]] = {}
+    keys: dict[str, list[Record]] = {}
     for record in records:
-        stands = [each for each in _find_standing(record, records) if each.id in visible]
         if record.key.startswith(CORE_PREFIX):
-            core.setdefault(record.key.removeprefix(CORE_PREFIX), []).extend(stands)
-        else:
+            keys.setdefault(record.key.removeprefix(CORE_PREFIX), []).append(record)
+        elif _is_in_effect(record, known, buried):
             for id_ in record.supersedes:
-                replaced.setdefault(id_, []).extend(stands)
-    return _Side(own, view, core, replaced)
+                followers.setdefault(id_, []).append(record)
+    placed = {id_: _find_placed(id_, followers, known) for id_ in followers}
+
+    def make_version(written: Sequence[Record]) -> _Version:
+        return _Version(written, [each for each in written if each.id in visible])
+
+    return _Side(
+        own,
+        view,
+        {key: make_version(written) for key, written in keys.items()},
+        {id_: make_version(written) for id_, written in placed.items()},
+    )
 
 
-def _find_standing(record: Record, records: Sequence[Record]) -> list[Record]:
-    """What a record puts in the place of others: itself, or the summary that they yield to."""
-    if record.kind != "exclusion":
-        return [record]
-    return [each for each in records if each.id in record.derived_from]
+def _is_in_effect(
+    record: Record, known: Mapping[RecordId, Record], buried: Collection[RecordId]
+) -> bool:
+    """Whether the summaries that an exclusion stands for still hold."""
+    if record.kind == "exclusion" and not known.keys() >= {*record.derived_from}:
+        return False
+    sources = [known[id_] for id_ in record.derived_from if id_ in known]
+    return not any(id_ in buried for id_ in record.derived_from) and all(
+        _is_in_effect(each, known, buried) for each in sources
+    )
+
+
+def _find_placed(
+    id_: RecordId, followers: Mapping[RecordId, Sequence[Record]], known: Mapping[RecordId, Record]
+) -> list[Record]:
+    """What was put in the place of a memory, and in the place of that, in the order of writing."""
+    found: dict[RecordId, Record] = {}
+    waiting = [id_]
+    while waiting:
+        for record in followers.get(waiting.pop(), ()):
+            stands = record.derived_from if record.kind == "exclusion" else (record.id,)
+            if record.kind == "tombstone":
+                continue
+            waiting += [each for each in stands if each not in found]
+            found |= {each: known[each] for each in stands if each in known}
+    return [found[each] for each in sorted(found)]
+
+
+def _hide(
+    workspace: Workspace, timeline: Timeline, at: datetime, losing: Sequence[_Version]
+) -> tuple[Record, ...]:
+    """The records that take the losing versions out of sight on the caller's line."""
+    targets = {record.id: record for version in losing for record in version.written}
+    summaries = tuple(id_ for id_, record in targets.items() if record.kind == "summary")
+    others = tuple(id_ for id_ in targets if id_ not in summaries)
+    hiding: list[Record] = []
+    if others:
+        hiding.append(build_exclusion(others, make_writing(workspace, timeline, at), _JOINED))
+    if summaries:
+        place = make_writing(workspace, timeline, at)
+        hiding.append(build_on_timeline(place, "tombstone", _JOINED, supersedes=summaries))
+    return tuple(hiding)
 
 
 async def _require_room(
@@ -267,7 +337,7 @@ async def _require_room(
 ) -> None:
     """Refuse a join after which the parent would have more keys than a core may have."""
     held = {entry.key for entry in await list_core(workspace, mine.view)}
-    brought = {key for key, stands in theirs.core.items() if stands} - held
+    brought = {key for key, version in theirs.core.items() if version.stands} - held
     if brought and len(held) + len(brought) > limits.CORE_KEYS_MAX:
         raise InvalidRequestError(
             f"The core of node {parent!r} has {len(held)} keys and would have "
@@ -286,33 +356,19 @@ def _find_clashes(parent: _Side, child: _Side) -> list[_Clash]:
     return clashes
 
 
-def _find_repeats(parent: _Side, child: _Side) -> list[Sequence[Record]]:
-    """The child's records that put the same in the place of a memory as the parent's."""
+def _find_repeats(parent: _Side, child: _Side) -> list[_Version]:
+    """The child's versions that put the same in the place of a memory as the parent's."""
     both = parent.replaced.keys() & child.replaced.keys()
     return [
         child.replaced[id_]
         for id_ in sorted(both)
-        if (values := _list_values(parent.replaced[id_]))
-        and values == _list_values(child.replaced[id_])
+        if (values := parent.replaced[id_].values) and values == child.replaced[id_].values
     ]
 
 
 def _compare(
-    what: Literal["core", "memory"], name: str, parent: Sequence[Record], child: Sequence[Record]
+    what: Literal["core", "memory"], name: str, parent: _Version, child: _Version
 ) -> list[_Clash]:
-    if _list_values(parent) == _list_values(child):
+    if parent.values == child.values:
         return []
-    return [_Clash(JoinConflict(what, name, _describe(parent), _describe(child)), parent, child)]
-
-
-def _list_values(version: Sequence[Record]) -> tuple[object, ...]:
-    """What the newest of a side says; nothing if nothing stands."""
-    if not version:
-        return ()
-    newest = version[-1]
-    return newest.content, newest.tags, newest.meta, newest.importance, newest.expires_at
-
-
-def _describe(version: Sequence[Record]) -> str:
-    """The newest of what stands for one side; '' if nothing does."""
-    return version[-1].content if version else ""
+    return [_Clash(JoinConflict(what, name, parent.text, child.text), parent, child)]
