@@ -35,12 +35,13 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.records import gather_all, load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
-from memory_mcp.ranking.analysis import extract_fields, make_encoder_text
+from memory_mcp.ranking.analysis import make_encoder_text
 from memory_mcp.ranking.query import select_rarest
 from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.text.merge import (
@@ -61,6 +62,7 @@ from memory_mcp.text.truths import (
     compare_statements,
     find_contradicted,
     list_other_values,
+    may_relate,
     says_change,
 )
 
@@ -328,7 +330,8 @@ async def find_candidates(
     if not wanted:
         return []
     limit = wanted * _CANDIDATES_FACTOR
-    new_terms = tuple(extract_fields(new).body.split())
+    fields = make_fields(new)
+    new_terms = tuple(fields.body.split())
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
     others = list_other_values(new.content)
     others_terms = extract_terms(" ".join((new.title, *others)))
@@ -343,17 +346,19 @@ async def find_candidates(
     if few:
         olds |= {one.id: one for one in await bank.index.newest(view, Filters(), limit)}
     cosines = await _measure_cosines(bank, question, list(olds))
+    # the index has the terms already, and to find them anew takes longer than to read the file
+    terms = {id_: tuple(one.fields.body.split()) for id_, one in olds.items()}
+    alike = {id_ for id_ in olds if _is_related(weights, terms[id_], cosines.get(id_))}
+    near = {id_ for id_ in olds if few or (changes and cosines.get(id_, 0) >= _CHANGED_COSINE_MIN)}
+    bearing = {id_ for id_, one in olds.items() if may_relate(one.fields.outline, fields.outline)}
     found: list[DuplicateCandidate] = []
-    for old in await load_records(bank, list(olds)):
-        cosine = cosines.get(old.id)
-        # the index has the terms already, and to find them anew takes longer than to read the file
-        theirs = Statement(_choose_text(old, new), tuple(olds[old.id].fields.body.split()))
+    for old in await load_records(bank, [id_ for id_ in olds if id_ in alike | near | bearing]):
+        theirs = Statement(_choose_text(old, new), terms[old.id])
         ours = Statement(_choose_text(new, old), new_terms)
-        comparable = _is_related(weights, theirs.terms, cosine) and is_comparable(new, old)
-        near = few or (changes and cosine is not None and cosine >= _CHANGED_COSINE_MIN)
-        truth = _judge_truth(new, old, ours, theirs, near=near)
+        comparable = old.id in alike and is_comparable(new, old)
+        truth = _judge_truth(new, old, ours, theirs, near=old.id in near)
         if comparable or not isinstance(truth, Independent):
-            score = score_similarity(ours, theirs, cosine)
+            score = score_similarity(ours, theirs, cosines.get(old.id))
             found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
 

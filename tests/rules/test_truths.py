@@ -10,6 +10,8 @@ from paths import DATA
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Kind, Record, Scope
+from memory_mcp.engine.fields import make_fields
+from memory_mcp.ranking.analysis import make_encoder_text
 from memory_mcp.text.truths import (
     Disputes,
     Independent,
@@ -20,6 +22,7 @@ from memory_mcp.text.truths import (
     list_other_values,
     mark_truths,
     may_bear,
+    may_relate,
     pack_outline,
     says_change,
 )
@@ -294,12 +297,32 @@ def test_outlines_say_no_only_where_a_comparison_would(title: str) -> None:
     assert glanced == found
 
 
+@pytest.mark.parametrize("title", ["", "Shop", "We use"])
+@pytest.mark.parametrize("day", ["", "[2024-05-03] "])
+def test_outlines_hide_no_candidate_that_has_to_do_with_a_new_memory(title: str, day: str) -> None:
+    """A write reads no memory whose outline says no; the receipt must name the same ones."""
+    pairs = json.loads((DATA / "fact_pairs.json").read_text("utf-8"))
+    texts = [(day + pair["old"], day + pair["new"]) for pair in pairs] + OUTDATES
+    texts += [(one, other) for (_, one), (other, _) in pairwise(texts)]
+    compared = 0
+    for old, new in texts:
+        one, other = _record(1, old, title=title), _record(2, new, title=title)
+        forms = (make_encoder_text(each) if title else each.content for each in (one, other))
+        if isinstance(compare_statements(*forms), Independent):
+            continue
+        compared += 1
+        assert may_relate(make_fields(one).outline, make_fields(other).outline), (old, new)
+
+    assert compared > 200
+
+
 def test_outlines_of_two_subjects_say_no() -> None:
     """Else every two of what a search finds were compared word by word."""
     one = pack_outline(_record(1, "The invoice service listens on port 8081."))
     other = pack_outline(_record(2, "Standup moved to 10:00."))
 
     assert not may_bear(one, other)
+    assert not may_relate(one, other)
     assert pack_outline(_record(3, "The API listens on port 80.", kind="event")) == b""
     assert not may_bear(one[:-3], b"\x07")  # a broken page may hold anything
 

@@ -37,8 +37,8 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with the number of records that are done, and of all."""
 
-INDEX_BATCH: Final = 500
-"""Records indexed in one transaction: enough to be quick, few enough to let others in."""
+INDEX_BATCH: Final = 100
+"""Records indexed in one transaction: enough to be quick, few enough to let calls in between."""
 
 
 def takes_partial_answers(

@@ -14,6 +14,8 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -108,12 +110,12 @@ class RecordFolder:
             else:
                 month.discard(path.name)
 
-    def list_paths(self) -> Iterator[Path]:
-        """The files in the folders of the months that may be records, in order."""
+    def list_files(self) -> Iterator[tuple[str, str]]:
+        """The month and the name of each file that may be a record, in order."""
         for folder in sorted(self._list_months(), key=lambda entry: entry.name):
             for name in sorted(self._list_files(folder.path)):
                 if name.endswith(_SUFFIX) and not name.startswith("."):
-                    yield Path(folder.path, name)
+                    yield folder.name, name
 
     def list_litter(self) -> list[Path]:
         """The temporary files in the folders of the months, in order."""
@@ -291,8 +293,8 @@ class LocalRecords:
         found: list[Finding] = []
         records: list[Record] = []
         is_own = self._tell_own()
-        for path in self._folder.list_paths():
-            match self._inspect(path, is_own):
+        for month, name in self._folder.list_files():
+            match self._inspect(month, name, is_own):
                 case Record() as record:
                     records.append(record)
                 case Finding() as finding:
@@ -309,28 +311,34 @@ class LocalRecords:
         """Where the record's file is, or would be."""
         return self.root / format_id_month(record_id) / f"{record_id}.json"
 
-    def _load(self, record_id: RecordId, is_own: _IsOwn | None = None) -> Record | None:
+    def _load(self, record_id: RecordId) -> Record | None:
         if not is_record_id(record_id):
             return None
         path = self.path(record_id)
         try:
-            record, fields = _read(path, self._below)
+            record, fields = _read(str(path), self._below)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if (is_own or self._tell_own())(record, fields) else None
+        return record if self._tell_own()(record, fields) else None
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
+        """Those that can be read: the doctor names the others, which must not hide these."""
         found: list[Record] = []
         is_own = self._tell_own()
-        for record_id in record_ids:
+        for month, ids in groupby(filter(is_record_id, record_ids), key=format_id_month):
+            folder = f"{self.root}{os.sep}{month}"
+            below = folder if self._below else ""
             try:
-                record = self._load(record_id, is_own)
-            except StoreError:  # the doctor names it; one bad file must not hide the others
+                refuse_links(self._below, folder)  # once for all that are in it
+            except OSError:
                 continue
-            if record is not None:
-                found.append(record)
+            for record_id in ids:
+                with suppress(StoreError, OSError):
+                    record, fields = _read(f"{folder}{os.sep}{record_id}{_SUFFIX}", below)
+                    if is_own(record, fields):
+                        found.append(record)
         return found
 
     def _tell_own(self) -> _IsOwn:
@@ -354,17 +362,21 @@ class LocalRecords:
         version = self._folder.version() if look else self._folder.known_version
         return version, self._owned is None or self._owned.trusted()
 
-    def _inspect(self, path: Path, is_own: _IsOwn) -> Record | Finding | None:
+    def _inspect(self, month: str, name: str, is_own: _IsOwn) -> Record | Finding | None:
         """The record in a file, or what is wrong with it; None for what is not of this store."""
-        home = self.path(RecordId(path.stem)) if is_record_id(path.stem) else None
-        if path != home:
+        id_ = name.removesuffix(_SUFFIX)
+        folder = f"{self.root}{os.sep}{month}"
+        path = f"{folder}{os.sep}{name}"
+        if not is_record_id(id_) or format_id_month(id_) != month:
+            home = self.path(RecordId(id_)) if is_record_id(id_) else None
             belongs = f"belongs at {home}" if home else "has a name that is no record's id"
             return Finding(
                 "record-misplaced", "should", f"{path} {belongs}: it is not read.",
                 "Move it by hand.",
             )  # fmt: skip
         try:
-            record, fields = _read(path, self._below)
+            # the way to the folder was looked at when it was listed
+            record, fields = _read(path, folder if self._below else "")
             if is_own(record, fields):
                 return record
             # a stranger's, or this machine's once, and then changed by somebody
@@ -380,7 +392,7 @@ class LocalRecords:
         except FileNotFoundError:  # erased since it was listed
             return None
         except (StoreError, OSError) as error:
-            return self._report_unreadable(path, error)
+            return self._report_unreadable(Path(path), error)
 
     def _report_unreadable(self, path: Path, error: StoreError | OSError) -> Finding:
         owned = self._owned
@@ -418,10 +430,10 @@ def _folder_stamp(folder: str) -> int:
 
 def read_record(path: Path, below: str = "") -> Record:
     """Read the record in a file, as `_read` does."""
-    return _read(path, below)[0]
+    return _read(str(path), below)[0]
 
 
-def _read(path: Path, below: str) -> tuple[Record, object]:
+def _read(path: str, below: str) -> tuple[Record, object]:
     """Read the record in a file, and the JSON that it was made of. Follow no link below `below`.
 
     Raises:
@@ -430,4 +442,5 @@ def _read(path: Path, below: str) -> tuple[Record, object]:
         StoreDamagedError: the file is not a whole record, or holds one of another name.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
-    return load_record(read_file(str(path), RECORD_BYTES_MAX, below), str(path), path.stem)
+    name = path.rpartition(os.sep)[2].removesuffix(_SUFFIX)
+    return load_record(read_file(path, RECORD_BYTES_MAX, below), path, name)

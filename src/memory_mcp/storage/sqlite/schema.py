@@ -88,7 +88,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 14
+VERSION: Final = 15
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;

@@ -12,7 +12,7 @@ from memory_mcp.text.truths.compare import (
     says_change,
 )
 from memory_mcp.text.truths.marks import Marks, drop_outdated, mark_truths
-from memory_mcp.text.truths.outlines import may_bear, pack_outline
+from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline
 
 __all__ = [
     "Disputes",
@@ -27,6 +27,7 @@ __all__ = [
     "list_other_values",
     "mark_truths",
     "may_bear",
+    "may_relate",
     "pack_outline",
     "says_change",
 ]

@@ -1,9 +1,10 @@
-"""Tells at a glance that of two texts neither brings the other up to date nor contradicts it.
+"""Tells at a glance that two texts have nothing to do with each other.
 
 The outline of a text is what that takes of its frames. It is made once, when a memory is indexed:
-most of what a search finds is never read as frames. Its words are numbers of 16 bits. Two words may
-share one, so a glance asks only for words that are there, never for words that are not: it says
-"maybe" too often, and "no" only where a comparison would say so.
+most of what a search finds, or a new memory is compared with, is never read as frames. Its words
+are numbers of 16 bits. Two words may share one, so a glance asks only for words that are there,
+never for words that are not: it says "maybe" too often, and "no" only where a comparison would say
+so.
 """
 
 import struct
@@ -33,11 +34,13 @@ Numbers = frozenset[int]
 class FrameOutline(NamedTuple):
     """What is taken of a `Frame`: `row` are its keys in order, `stated` its values.
 
-    `kinds` are those of its values, but for names.
+    `content` has a number for each word of `about`, of which two may be the same. `kinds` are those
+    of its values, but for names.
     """
 
     flags: int
     row: tuple[int, ...]
+    content: tuple[int, ...]
     keys: Numbers
     about: Numbers
     subject: Numbers
@@ -47,26 +50,30 @@ class FrameOutline(NamedTuple):
     kinds: Numbers
 
 
-def pack_outline(record: Record) -> bytes:
+def pack_outline(record: Record, *others: str) -> bytes:
     """The outline of what a memory states, with its title and without; empty if it states nothing.
 
-    Numbers of two bytes, little-endian: for each frame its flags, the length of each list, and the
-    lists.
+    `others` are further forms of its text in which it is compared. Numbers of two bytes,
+    little-endian: for each frame its flags, the length of each list, and the lists.
     """
     if not states_truth(record):
         return b""
     texts = [record.content]
     if record.title and record.title not in record.content:
         texts.append(f"{record.title}: {record.content}")
-    return b"".join(
-        dict.fromkeys(_pack_frame(each) for text in texts for each in read_frames(text))
-    )
+    frames = (each for text in dict.fromkeys((*texts, *others)) for each in read_frames(text))
+    return b"".join(dict.fromkeys(map(_pack_frame, frames)))
 
 
 def may_bear(one: bytes, other: bytes) -> bool:
     """Whether one of two texts may bring the other up to date, or contradict it."""
     ours, theirs = _unpack(one), _unpack(other)
     return any(_may_change(o, n) or _may_change(n, o) for o in ours for n in theirs)
+
+
+def may_relate(old: bytes, new: bytes) -> bool:
+    """Whether a comparison of an older text with a newer one may find more than that both hold."""
+    return any(_may_relate(o, n) for o in _unpack(old) for n in _unpack(new))
 
 
 def _pack_frame(frame: Frame) -> bytes:
@@ -108,7 +115,7 @@ def _unpack(packed: bytes) -> tuple[FrameOutline, ...]:
         for length in lengths:
             lists.append(numbers[at : at + length])
             at += length
-        found.append(FrameOutline(flags, lists[0], *map(frozenset, lists)))
+        found.append(FrameOutline(flags, lists[0], lists[1], *map(frozenset, lists)))
     return tuple(found)
 
 
@@ -118,10 +125,26 @@ def _may_change(old: FrameOutline, new: FrameOutline) -> bool:
     within = missing <= SLOT_WORDS_MAX + _CUT_WORDS_MAX
     if within and old.subject and old.subject <= new.about:  # a part of it may say the same
         return True
-    if (old.flags ^ new.flags) & _ASKED_TOGETHER or (old.flags | new.flags) & _SEVERAL:
+    if _is_limited(old, new):
         return False
     alike = missing <= SLOT_WORDS_MAX and _is_alike(old.row, new.row)
     return alike or _may_end(old, new) or _may_differ(old, new)
+
+
+def _is_limited(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether one tells of what was or may be, of all of a kind or of one of several."""
+    return bool((old.flags ^ new.flags) & _ASKED_TOGETHER or (old.flags | new.flags) & _SEVERAL)
+
+
+def _may_relate(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether they may speak of the same thing, too."""
+    if _may_change(old, new):
+        return True
+    if _is_limited(old, new):
+        return False
+    shared = sum(word in new.about for word in old.content)
+    values = old.kinds & new.kinds or (old.names and new.names)
+    return shared > 1 or bool(new.flags & _CHANGES and (shared or values))
 
 
 def _may_end(old: FrameOutline, new: FrameOutline) -> bool:
