@@ -84,7 +84,7 @@ async def _describe_git(workspace: Workspace) -> list[str]:
     if workspace.git is None or workspace.caller.branch != MAIN:
         return []
     report = await report_git(workspace)
-    return [] if isinstance(report, Skipped) else describe_groups(report.groups, report.mode)
+    return [] if isinstance(report, Skipped) else describe_groups(report.groups)
 
 
 async def _count_hidden(

@@ -10,10 +10,12 @@ from memory_mcp.code.follow import (
     undo_git,
 )
 from memory_mcp.code.marks import make_marker, mark_standing
+from memory_mcp.code.rewinds import LeftMemories, follow_rewind, hide_marked
 from memory_mcp.code.stale import StaleMemory, StaleReport, describe_stale, find_stale
 
 __all__ = [
     "GitReport",
+    "LeftMemories",
     "StaleMemory",
     "StaleReport",
     "bring_here",
@@ -23,6 +25,8 @@ __all__ = [
     "describe_groups",
     "describe_stale",
     "find_stale",
+    "follow_rewind",
+    "hide_marked",
     "make_marker",
     "mark_standing",
     "propose_citations",
