@@ -9,7 +9,7 @@ from memory_mcp.code.follow import (
     report_git,
     undo_git,
 )
-from memory_mcp.code.marks import make_marker, mark_standing
+from memory_mcp.code.marks import count_moved, find_moved_ground, make_marker, mark_standing
 from memory_mcp.code.rewinds import LeftMemories, follow_rewind, hide_marked
 from memory_mcp.code.stale import StaleMemory, StaleReport, describe_stale, find_stale
 
@@ -22,8 +22,10 @@ __all__ = [
     "choose_mode",
     "cite_again",
     "cite_places",
+    "count_moved",
     "describe_groups",
     "describe_stale",
+    "find_moved_ground",
     "find_stale",
     "follow_rewind",
     "hide_marked",
