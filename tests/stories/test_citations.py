@@ -156,7 +156,8 @@ async def test_a_checkpoint_cites_code_and_says_when_that_moved(
 
 
 def test_the_command_seals_what_cites_code(run: Run, source: Path) -> None:
-    """The log shows where that moved."""
+    """The log shows where that moved; a receipt names the option that cites."""
+    assert f"`--cite {FILE}`" in run("add", f"Tokens are made in {FILE} alone.")[1]
     assert run("checkpoint", SEALED, "--cite", LINES)[0] == 0
     source.unlink()
 
