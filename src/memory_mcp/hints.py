@@ -27,6 +27,9 @@ _COMMANDS: Final[Mapping[str, str]] = {
 _WITHOUT_NAME: Final = ("to", "memory_id", "content")
 """Arguments that stand in a command without their name."""
 
+_OPTIONS: Final = {"cites": "cite"}
+"""Options that are called otherwise: they are repeated, not given a list."""
+
 _IDS: Final = ("memory_id", "supersedes")
 """Arguments that are ids of memories."""
 
@@ -141,4 +144,5 @@ def _write_option(name: str, value: Value) -> str:
             written = shlex.quote(name_id(value) if name in _IDS else value)
         case _:
             written = name.upper()
-    return written if name in _WITHOUT_NAME else f"--{name} {written}"
+    option = _OPTIONS.get(name, name)
+    return written if name in _WITHOUT_NAME else f"--{option} {written}"

@@ -147,9 +147,18 @@ class ClaudeCode:
         """What `memory-mcp` says to the same user, in the same project."""
         return self._run("memory-mcp", *arguments).stdout
 
+    def transcript(self) -> list[Json]:
+        """The entries of the newest transcript, as far as they are written."""
+        files = list((self.home / "claude" / "projects").glob("*/*.jsonl"))
+        newest = max(files, key=lambda file: file.stat().st_mtime, default=None)
+        if newest is None:
+            return []
+        whole = newest.read_text("utf-8").rpartition("\n")[0]
+        return [json.loads(line) for line in whole.splitlines()]
+
     def _run(self, *command: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command, cwd=self.project, env=self._environment(), stdin=subprocess.DEVNULL,
+            command, cwd=self.project, env=self.environ(), stdin=subprocess.DEVNULL,
             capture_output=True, encoding="utf-8", check=False, timeout=TURN_SECONDS_MAX,
         )  # fmt: skip
         assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}{done.stderr}"
@@ -164,7 +173,7 @@ class ClaudeCode:
                 [self.binary, "--print", "--input-format", "stream-json", "--output-format",
                  "stream-json", "--verbose", "--include-hook-events", "--debug-file", str(log),
                  *self.options, *arguments],
-                cwd=self.project, env={**self._environment(), **environment},
+                cwd=self.project, env={**self.environ(), **environment},
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8",
             )  # fmt: skip
             session = Session(process, self.api, [log, Path(errors.name)])
@@ -175,7 +184,7 @@ class ClaudeCode:
             finally:
                 session.kill()
 
-    def _environment(self) -> dict[str, str]:
+    def environ(self) -> dict[str, str]:
         """Nothing of the machine's own set-up, and no way to any other machine."""
         kept = {name: os.environ[name] for name in _ANYWHERE if name in os.environ}
         own = str(Path(sys.executable).parent)  # where `memory-mcp` is, too

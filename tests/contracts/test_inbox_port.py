@@ -14,7 +14,7 @@ from inbox_in_memory import MemoryInbox
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
-from memory_mcp.domain.sessions import ConversationCompacted, ConversationRewound, SessionEnded
+from memory_mcp.domain.sessions import ConversationCompacted, SessionEnded
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks import files
 from memory_mcp.ports import Inbox
@@ -131,21 +131,6 @@ async def test_a_full_inbox_is_worked_off_in_goes(door: Door) -> None:
         door.drop(compacted(str(number)))
 
     assert len(await door.inbox.waiting()) == limits.EVENTS_AT_ONCE_MAX
-
-
-async def test_that_a_session_went_back_is_told_once_and_to_that_session(door: Door) -> None:
-    """The first word says the most: it is about the whole way that was left."""
-    other = "another"
-    door.drop(compacted("one"))
-    door.drop(went_back())
-    door.drop(went_back("2026-11-21T11:00:00Z"))
-    door.drop(went_back(session=other))
-    found = await door.inbox.take_went_back(SESSION)
-
-    assert found == ConversationRewound.model_validate(went_back())
-    assert await door.inbox.take_went_back(SESSION) is None
-    assert await door.other.take_went_back(other) is not None
-    assert [each.event.event for each in await door.inbox.waiting()] == ["post-compact"]
 
 
 async def test_what_a_session_read_at_its_beginning_is_known(door: Door) -> None:

@@ -22,7 +22,7 @@ from memory_mcp.disk import Disk
 from memory_mcp.hooks.files import amend_session, read_session
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED
 from memory_mcp.hooks.place import find_place
-from memory_mcp.hooks.transcript import find_left_branch, parse_entries, read_tail
+from memory_mcp.hooks.transcript import find_left_turns, parse_entries, read_tail
 from memory_mcp.locations import find_machine_folder, find_state_home
 from memory_mcp.storage.files.inbox import LocalInbox
 
@@ -749,6 +749,16 @@ def conversation(*prompts: tuple[str, str | None]) -> list[dict[str, Any]]:
     return entries
 
 
+WRITTEN = "01a20d51-df73-7000-b5ed-37b09784f531"
+
+
+def result(name: str, before: str, id_: str) -> dict[str, Any]:
+    """What a tool of ours answered in a turn."""
+    told = json.dumps({"memoryId": id_})
+    block = {"type": "tool_result", "tool_use_id": "t", "content": told}
+    return entry(name, before, "user", [block], toolUseResult=told)
+
+
 def at_stop(project: Path, home: Path, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What lies in the inbox after a stop with this transcript."""
     file = transcript(home, *entries)
@@ -762,6 +772,7 @@ def test_going_back_is_noticed_at_the_next_stop_and_told_once(
 ) -> None:
     """The prompt noted last is not on the way to the newest one: what came since is left."""
     story = conversation(("p1", None), ("p2", "p1-a"), ("p3", "p2-a"))
+    story.insert(4, result("p2-r", "p2", WRITTEN))
     assert at_stop(project, tmp_path, story) == []
     story += conversation(("p4", "p1-a"))
     (event,) = at_stop(project, tmp_path, story)
@@ -770,9 +781,41 @@ def test_going_back_is_noticed_at_the_next_stop_and_told_once(
     left = next(each["timestamp"] for each in story if each["uuid"] == "p2")
     assert event == {
         "v": 1, "event": "rewound", "session": SESSION, "branch": "main", "since": left,
+        "until": story[-2]["timestamp"], "ids": [WRITTEN],
     }  # fmt: skip
     story += conversation(("p5", "p4-a"))
     assert len(at_stop(project, tmp_path, story)) == 1
+
+
+def test_each_turn_that_was_left_is_reported_once(project: Path, tmp_path: Path) -> None:
+    """Two rewinds before a stop are both seen, and turns without a stop, which Esc had ended."""
+    one, two, three = (WRITTEN[:-1] + digit for digit in "123")
+    story = conversation(("p1", None), ("p2", "p1-a"))
+    story.append(result("p2-r", "p2-a", one))
+    assert at_stop(project, tmp_path, story) == []
+    story += [*conversation(("p3", "p1-a")), result("p3-r", "p3-a", two)]
+    story += conversation(("p4", "p1-a"))
+    assert at_stop(project, tmp_path, story)[-1]["ids"] == [one, two]
+    story += [*conversation(("p5", "p4-a")), result("p5-r", "p5-a", three)]
+    story += conversation(("p6", "p4-a"))
+    assert at_stop(project, tmp_path, story)[-1]["ids"] == [three]
+    story += conversation(("p7", "p6-a"))
+
+    assert len(at_stop(project, tmp_path, story)) == 2
+
+
+def test_turns_that_the_user_had_summarized_were_not_left(project: Path, tmp_path: Path) -> None:
+    """The menu of `/rewind` offers that too: their summary goes on from before them."""
+    story = conversation(("p1", None), ("p2", "p1-a"), ("p3", "p2-a"))
+    assert at_stop(project, tmp_path, story) == []
+    story += [
+        {"uuid": "cut", "parentUuid": None, "logicalParentUuid": "p1-a", "type": "system"},
+        entry("sum", "cut", "user", "summary", isCompactSummary=True,
+              summarizeMetadata={"direction": "from"}),
+        *conversation(("p4", "sum")),
+    ]  # fmt: skip
+
+    assert at_stop(project, tmp_path, story) == []
 
 
 def test_going_on_is_not_taken_for_going_back(project: Path, tmp_path: Path) -> None:
@@ -807,7 +850,7 @@ def test_what_the_end_of_the_file_does_not_show_is_not_claimed(
     assert at_stop(project, tmp_path, conversation(("p9", "unknown"))) == []
     apart = [*story, *conversation(("p9", "unknown"))]
 
-    assert find_left_branch(parse_entries("\n".join(map(str, apart)).encode()), "p2") is None
+    assert find_left_turns(parse_entries("\n".join(map(str, apart)).encode()), "p2") is None
 
 
 def test_only_the_end_of_a_large_file_is_read(tmp_path: Path) -> None:

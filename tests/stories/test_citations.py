@@ -2,9 +2,11 @@
 
 import shutil
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import Run
 from doors import Json, agent, call, read, text_of
 from mcp import Client
 from real_git import commit_all, git, make_repository
@@ -66,6 +68,7 @@ def change(path: Path, text: str) -> None:
 LINES = "src/auth/jwt.py:8-10"
 SYMBOL = "src/auth/jwt.py#Tokens.rotate"
 FILE = "src/auth/jwt.py"
+SEALED = "Refresh tokens rotate on each use, and the old one is forgotten then."
 
 
 @pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
@@ -101,6 +104,29 @@ async def test_a_file_that_is_renamed_holds(settings: Settings, source: Path) ->
         assert (await found(client))["cites"] == [f"{LINES} holds (now src/tokens.py:8-10)"]
 
 
+@pytest.mark.parametrize(
+    ("place", "to", "now"),
+    [
+        (LINES, "src/login/jwt.py", "src/login/jwt.py:9-11"),
+        (SYMBOL, "src/auth/tokens.py", "src/auth/tokens.py#Tokens.rotate"),
+    ],
+)
+async def test_a_file_that_is_renamed_and_edited_holds(
+    settings: Settings, source: Path, place: str, to: str, now: str
+) -> None:
+    """The text is looked for in files of that name, and in those beside it."""
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        moved = source.parents[2] / to
+        remove(source)
+        moved.parent.mkdir(exist_ok=True)
+        change(moved, f"import os\n{CODE}")
+        git(source.parents[2], "add", "--all")
+        assert (await found(client))["cites"] == [f"{place} holds (now {now})"]
+        change(moved, f"import os\n{CODE.replace('self.forget(token)', 'pass')}")
+        assert (await found(client))["cites"] == [f"{place} is gone"]
+
+
 @pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
 async def test_a_text_that_changed_is_told(settings: Settings, source: Path, place: str) -> None:
     """In the search, and in the context."""
@@ -110,6 +136,33 @@ async def test_a_text_that_changed_is_told(settings: Settings, source: Path, pla
         assert (await found(client))["standing"] == f"{place} has changed since"
         context = text_of(await client.call_tool("memory_context", {}))
         assert f"{FACT} ({place} has changed since)" in context
+
+
+async def test_a_checkpoint_cites_code_and_says_when_that_moved(
+    settings: Settings, source: Path
+) -> None:
+    """In its receipt, where one looks for a way back, and in the opening, which counts them."""
+    async with agent(replace(settings, approval="auto"), "auto") as client:
+        sealed = await call(client, "checkpoint", summary=SEALED, cites=[LINES, "no.py"])
+        assert "Not cited: 'no.py' is not there." in sealed["message"]
+        assert LINES not in await read(client, "memory_head")
+        change(source, CODE.replace("self.forget(token)", "pass"))
+        assert f"; {LINES} has changed since]" in await read(client, "memory_head")
+        opening = await read(client, "memory_context")
+        assert f"({LINES} has changed since)" in opening
+        assert "The code under 1 memory here has moved on: `memory-mcp stale`" in opening
+        (hit,) = (await call(client, "search_memories", query="tokens rotate"))["results"]
+        assert hit["cites"] == [f"{LINES} has changed since"]
+
+
+def test_the_command_seals_what_cites_code(run: Run, source: Path) -> None:
+    """The log shows where that moved; a receipt names the option that cites."""
+    assert f"`--cite {FILE}`" in run("add", f"Tokens are made in {FILE} alone.")[1]
+    assert run("checkpoint", SEALED, "--cite", LINES)[0] == 0
+    source.unlink()
+
+    assert f"{SEALED} ({LINES} is gone)" in run("log")[1]
+    assert "The code under 1 memory" in run("context")[1]
 
 
 async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> None:

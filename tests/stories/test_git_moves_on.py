@@ -67,6 +67,25 @@ async def test_a_squash_with_more_in_it_is_offered_once(settings: Settings, proj
         assert w.told == []
 
 
+def test_a_command_tells_what_only_the_user_can_decide(project: Path, run: Run) -> None:
+    """It may be the first to look, and nobody is offered anything twice."""
+    make_world(project, ignored=True)
+    assert run("add", A)[0] == 0
+    commit_all(project, "a")
+    git(project, "switch", "-q", "-c", "feature")
+    assert run("add", B)[0] == 0
+    (project / "b.py").write_text("b = 1\n", "utf-8")
+    commit_all(project, "b")
+    assert run("search", "sessions")[0] == 0
+    git(project, "switch", "-q", "main")
+    (project / "b.py").write_text("b = 1\nc = 2\n", "utf-8")
+    commit_all(project, "squashed, and more")
+    git(project, "branch", "-q", "-D", "feature")
+
+    assert "feature is gone. If its 1 memory should hold here" in run("add", C)[2]
+    assert "feature is gone" not in run("add", D)[2]
+
+
 async def test_a_rebased_branch_keeps_its_memories(settings: Settings, project: Path) -> None:
     """It also knows what was written on what it stands on now."""
     async with parted(settings, project) as w:

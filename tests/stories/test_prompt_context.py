@@ -3,13 +3,14 @@
 import asyncio
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doors import Era, add, agent, machine_dir, read, records
 from dropping import HEADING, Drop
-from fakes import called, fake_workspace
+from fakes import FakeClock, called, fake_workspace
 from hooked import SESSION, hook
 from inbox_in_memory import MemoryInbox
 from mcp import Client
@@ -221,15 +222,18 @@ async def test_a_record_after_clear_names_the_session_it_was_written_in(
 
 async def test_going_back_is_told_once_with_what_was_written_since() -> None:
     """Only what that session wrote, and only after that point; the user decides."""
-    workspace = fake_workspace()
+    clock = FakeClock()
+    workspace = fake_workspace(clock)
     before = await memories.add_memory(workspace, Draft(content="Orders are kept in MariaDB."))
-    since = workspace.clock.now()
-    assert since == getattr(before, "record").created_at  # noqa: B009
-    await memories.add_memory(
+    clock.advance(timedelta(seconds=1))
+    since = clock.now()
+    left = await memories.add_memory(
         workspace, Draft(content="Sessions are kept in Redis.", title="Sessions")
     )
     event = {"event": "rewound", "session": "a-session", "at": since.isoformat()}
-    inbox_of(workspace).drop({**event, "since": since.isoformat()})
+    ids = [getattr(each, "record").id for each in (before, left)]  # noqa: B009
+    times = {"since": since.isoformat(), "until": since.isoformat()}
+    inbox_of(workspace).drop({**event, **times, "ids": ids})
     other = await sessions.prompt_context(workspace, "go on", "another")
     first = await sessions.prompt_context(workspace, "go on", "a-session")
 

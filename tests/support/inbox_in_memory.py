@@ -56,17 +56,6 @@ class MemoryInbox:
         finally:
             self._busy = False
 
-    async def take_went_back(self, session: str) -> ConversationRewound | None:
-        mine = [
-            dropped
-            for dropped in await self.waiting()
-            if isinstance(dropped.event, ConversationRewound) and dropped.event.session == session
-        ]
-        for dropped in mine:
-            await self.done(dropped)
-        events = [each.event for each in mine if isinstance(each.event, ConversationRewound)]
-        return events[0] if events else None
-
     async def shown(self, session: str) -> frozenset[str]:
         return self.read_at_start.get(session, frozenset()) | self.given.get(session, set())
 

@@ -255,12 +255,21 @@ class Memory:
         return await sessions.decide_suggestions(self._workspace, only, keep=keep)
 
     async def checkpoint(
-        self, summary: str, phase: int | None = None, *, again: bool = False
+        self,
+        summary: str,
+        phase: int | None = None,
+        *,
+        again: bool = False,
+        cites: Sequence[str] = (),
     ) -> CheckpointOutcome:
-        """Seal everything up to here as a restore point. `again` seals a phase once more."""
+        """Seal everything up to here as a restore point. `again` seals a phase once more.
+
+        `cites` are places in the code that it rests on: a path, `path:12-20` or `path#name`.
+        """
         return await branches.checkpoint(
-            self._workspace, summary, phase, again=again, approval="approved"
-        )
+            self._workspace, summary, phase, again=again, approval="approved",
+            cites=_as_tuple("cites", cites),
+        )  # fmt: skip
 
     async def preview_backtrack(self, to: str) -> MovePreview | Skipped:
         """What going to this checkpoint, phase or left line would hide. Moves nothing."""

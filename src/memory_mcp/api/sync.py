@@ -171,10 +171,18 @@ class SyncMemory:
         return self._run(partial(self._memory.decide_suggestions, only, keep=keep))
 
     def checkpoint(
-        self, summary: str, phase: int | None = None, *, again: bool = False
+        self,
+        summary: str,
+        phase: int | None = None,
+        *,
+        again: bool = False,
+        cites: Sequence[str] = (),
     ) -> CheckpointOutcome:
-        """Seal everything up to here as a restore point. `again` seals a phase once more."""
-        return self._run(partial(self._memory.checkpoint, summary, phase, again=again))
+        """Seal everything up to here as a restore point. `again` seals a phase once more.
+
+        `cites` are places in the code that it rests on: a path, `path:12-20` or `path#name`.
+        """
+        return self._run(partial(self._memory.checkpoint, summary, phase, again=again, cites=cites))
 
     def preview_backtrack(self, to: str) -> MovePreview | Skipped:
         """What going to this checkpoint, phase or left line would hide. Moves nothing."""

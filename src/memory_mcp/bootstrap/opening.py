@@ -7,9 +7,10 @@ nudge: whoever answers a caller adds those.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
-from memory_mcp.code import make_marker
+from memory_mcp.code import count_moved, make_marker
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
@@ -44,6 +45,9 @@ _CLOSEOUTS_MAX: Final = 200
 """The newest closeouts, among which open issues are looked for."""
 
 _SUMMARIES_MAX: Final = 40
+
+_MOVED: Final = "The code under {} here has moved on: `memory-mcp stale` (prompt review_stale)."
+"""Said of the memories that compete for the opening: to look at every one takes too long."""
 
 _BRANCH_CHARS_MAX: Final = 64
 """Shown of a branch's name, so that the least budget has room for the head."""
@@ -85,7 +89,7 @@ async def build_bootstrap(workspace: Workspace, budget_tokens: int | None = None
     """
     frame = await make_frame(workspace)
     collected = await collect_records(workspace, frame.view, OPENING)
-    await note_missing_records(workspace, frame, collected)
+    await add_notices(workspace, frame, collected)
     sections = make_sections(OPENING, collected.found)
     budget_tokens = budget_tokens or workspace.policy.opening.bootstrap_tokens
     return render_in_frame(frame, sections, budget_tokens)
@@ -178,10 +182,8 @@ async def collect_records(
     return SectionRecords(presented, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
 
 
-async def note_missing_records(
-    workspace: Workspace, frame: OpeningFrame, collected: SectionRecords
-) -> None:
-    """Add to the frame how many records could not be read.
+async def add_notices(workspace: Workspace, frame: OpeningFrame, collected: SectionRecords) -> None:
+    """Add to the frame how many records could not be read, and under how many the code moved on.
 
     Raises:
         StoreUnavailableError: the index knows memories, and there is not one record.
@@ -190,6 +192,8 @@ async def note_missing_records(
         await require_records_folder(workspace, frame.view)
     if collected.unreadable:
         frame.opening.append(describe_unreadable(len(collected.unreadable)))
+    if moved := count_moved(workspace, chain.from_iterable(collected.found.values())):
+        frame.opening.append(_MOVED.format(pluralise(moved)))
 
 
 def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:

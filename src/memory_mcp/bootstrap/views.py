@@ -14,9 +14,9 @@ from datetime import timedelta
 from typing import Final
 
 from memory_mcp.bootstrap.opening import (
+    add_notices,
     collect_records,
     make_frame,
-    note_missing_records,
     render_in_frame,
 )
 from memory_mcp.deadlines import wait_for_first
@@ -266,7 +266,7 @@ async def _render_bootstrap(
     session = replace(workspace.at(branch), policy=replace(workspace.policy, phase=None))
     frame = await make_frame(session, head)
     collected = await collect_records(session, frame.view, OPENING)
-    await note_missing_records(session, frame, collected)
+    await add_notices(session, frame, collected)
     sections = make_sections(OPENING, collected.found)
     block = render_in_frame(frame, sections, workspace.policy.opening.bootstrap_tokens)
     seconds = workspace.views.valid_seconds

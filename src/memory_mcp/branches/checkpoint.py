@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import withdraw_removed
+from memory_mcp.code import cite_places
 from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection, makes_superfluous
@@ -93,6 +94,7 @@ async def checkpoint(
     again: bool,
     approval: Approval,
     closeout: Closeout = _NO_CLOSEOUT,
+    cites: Sequence[str] = (),
 ) -> CheckpointOutcome:
     """Seal everything up to here as a restore point, together with the closeout of its phase.
 
@@ -108,6 +110,7 @@ async def checkpoint(
     if refused := await find_checkpoint_refusal(workspace, summary, phase, again=again):
         return refused
     closeout, omitted = await clean_closeout(workspace, closeout)
+    cited, uncited = cite_places(workspace, cites, workspace.origin().commit)
     chosen = _CloseoutRecords()
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
@@ -134,7 +137,7 @@ async def checkpoint(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
         )
-        return PlannedMove(record, chosen.written)
+        return PlannedMove(record.model_copy(update={"cites": cited}), chosen.written)
 
     try:
         # no memory may be added between the comparison and the write
@@ -146,6 +149,7 @@ async def checkpoint(
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
     notes = (
         *cleaning,
+        *uncited,
         *omitted,
         *chosen.notes,
         *_warn_of_depth(head, workspace),
@@ -193,7 +197,9 @@ async def decide_checkpoint(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=text
         )
-        return PlannedMove(record, along)
+        decided = await load_records(workspace.project, [waiting.move])
+        cites = decided[0].cites if decided else ()
+        return PlannedMove(record.model_copy(update={"cites": cites}), along)
 
     try:
         head, record = await move_head(workspace, plan)

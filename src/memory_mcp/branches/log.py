@@ -1,5 +1,6 @@
 """Reads the timeline as a graph of branches, checkpoints and left lines."""
 
+from memory_mcp.code import find_moved_ground
 from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.outcomes import (
     BranchTip,
@@ -41,7 +42,10 @@ async def read_log(workspace: Workspace, limit: int) -> TimelineLog | Skipped:
         # the limit may have left out what a node follows, and replaced its key
         before = [known[key] for key in known[node.key].parents] if node.key in known else []
         memories[node.key] = await _count_memories(workspace, timeline, node, before)
-    return TimelineLog(here, tuple(order_nodes(shown, here)), memories, find_parents(timeline))
+    sealed = [n.shows for n in shown if isinstance(n.shows, Checkpoint) and not n.left]
+    ground = await find_moved_ground(workspace, sealed)
+    nodes = tuple(order_nodes(shown, here))
+    return TimelineLog(here, nodes, memories, find_parents(timeline), ground)
 
 
 async def _count_memories(

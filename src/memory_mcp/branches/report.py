@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import find_suppressed_by_restore
-from memory_mcp.code import describe_groups, report_git
+from memory_mcp.code import describe_groups, find_moved_ground, report_git
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import MAIN, SegmentId
@@ -84,18 +84,23 @@ async def _describe_git(workspace: Workspace) -> list[str]:
     if workspace.git is None or workspace.caller.branch != MAIN:
         return []
     report = await report_git(workspace)
-    return [] if isinstance(report, Skipped) else describe_groups(report.groups, report.mode)
+    return [] if isinstance(report, Skipped) else describe_groups(report.groups)
 
 
 async def _count_hidden(
     workspace: Workspace, view: View, timeline: Timeline, checkpoints: Sequence[Checkpoint]
 ) -> list[CheckpointState]:
-    """The checkpoints, each with how many memories a backtrack to it would hide."""
+    """The checkpoints, each with how many memories a backtrack to it would hide, and its ground."""
     hides = [view.chain - timeline.ancestors(c.seals) for c in checkpoints]
     hidden = replace(_MEMORIES, segments=frozenset[SegmentId]().union(*hides))
     counts = await workspace.project.index.count_by_segment(view, hidden)
+    ground = await find_moved_ground(workspace, checkpoints)
     return [
-        CheckpointState(checkpoint, sum(counts.get(segment, 0) for segment in each))
+        CheckpointState(
+            checkpoint,
+            sum(counts.get(segment, 0) for segment in each),
+            ground.get(checkpoint.id, ""),
+        )
         for checkpoint, each in zip(checkpoints, hides, strict=True)
     ]
 

@@ -83,6 +83,7 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
         again=args.again,
         approval="approved",
         closeout=_read_closeout(args),
+        cites=args.cites,
     )
     return Output(render_receipt(outcome))
 
@@ -120,6 +121,8 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--issue", action="append", default=[], help="what is still open")
     parser.add_argument("--agent", action="append", default=[], help="who took part")
+    parser.add_argument("--cite", action="append", default=[], dest="cites", metavar="PLACE",
+                        help="code that it rests on: path:12-20, path#name")  # fmt: skip
     parser.add_argument("--closeout", default="", metavar="JSON",
                         help="all of these as one object; - reads it from stdin")  # fmt: skip
 

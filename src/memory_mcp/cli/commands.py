@@ -135,6 +135,8 @@ async def _run_in_workspace(
         await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
         await render_if_stale(built.workspace)  # a session may have ended before it did
+        for note in built.workspace.git.take_notes() if built.workspace.git else ():
+            print_note(note)
         return outcome
 
 

@@ -25,12 +25,19 @@ _MODES: Final = {
 
 
 async def git(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    """Show where memories stand, choose a mode, or bring memories here."""
+    """Show where memories stand, choose a mode, bring memories here, or take turns back."""
     if args.action == "bring":
         moved = await code.bring_here(workspace, args.name)
         if isinstance(moved, Skipped):
             return moved
         return Output({"success": True, "memories": moved.memories, "message": moved.message})
+    if args.action == "rewind":
+        hidden = await code.hide_marked(workspace)
+        if isinstance(hidden, Skipped):
+            return hidden
+        message = f"{pluralise(hidden)} of turns that were taken back not recalled any more."
+        undo = " `memory-mcp undo` brings them back." if hidden else ""
+        return Output({"success": True, "memories": hidden, "message": message + undo})
     if args.action in _MODES:
         report = await code.choose_mode(workspace, args.action)
     else:
@@ -45,12 +52,13 @@ def _render(report: GitReport) -> Output:
         lines.append(f"Git is on {place.branch} at {place.commit[:8]}.")
     if report.pause:
         lines.append(f"Not followed at the moment: {report.pause}.")
-    lines += code.describe_groups(groups, report.mode) or ["Every memory stands here."]
+    lines += code.describe_groups(groups) or ["Every memory stands here."]
     fields = {
         "success": True, "mode": report.mode, "branch": place.branch, "commit": place.commit,
         "paused": report.pause,
         "elsewhere": [
-            {"why": str(each.mark), "memories": each.memories, "bring": each.name}
+            {"why": str(each.mark), "memories": each.memories, "bring": each.name,
+             "command": each.command}
             for each in groups
         ],
         "message": "\n".join(lines),
@@ -63,6 +71,7 @@ def _add_options(parser: ArgumentParser) -> None:
     add_action("status", "show where memories stand in git")
     for mode, summary in _MODES.items():
         add_action(mode, summary)
+    add_action("rewind", "hide what turns wrote that /rewind took back")
     bring = add_action("bring", "let memories that stand elsewhere count here, too")
     bring.add_argument("name", metavar="NAME", help="the branch or commit they stand on")
 

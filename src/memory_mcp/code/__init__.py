@@ -9,20 +9,26 @@ from memory_mcp.code.follow import (
     report_git,
     undo_git,
 )
-from memory_mcp.code.marks import make_marker, mark_standing
+from memory_mcp.code.marks import count_moved, find_moved_ground, make_marker, mark_standing
+from memory_mcp.code.rewinds import LeftMemories, follow_rewind, hide_marked
 from memory_mcp.code.stale import StaleMemory, StaleReport, describe_stale, find_stale
 
 __all__ = [
     "GitReport",
+    "LeftMemories",
     "StaleMemory",
     "StaleReport",
     "bring_here",
     "choose_mode",
     "cite_again",
     "cite_places",
+    "count_moved",
     "describe_groups",
     "describe_stale",
+    "find_moved_ground",
     "find_stale",
+    "follow_rewind",
+    "hide_marked",
     "make_marker",
     "mark_standing",
     "propose_citations",

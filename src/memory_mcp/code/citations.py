@@ -85,45 +85,39 @@ def check_citation(files: CodeFiles, cited: Citation) -> Checked:
         return _check_moved(files, place, cited)
     if file.blob == cited.blob:
         return Checked(str(place), "holds")
-    if cited.symbol:
-        return _check_symbol(file, place, cited)
-    return _check_lines(file, place, cited) if cited.first else Checked(str(place), "changed")
+    if found := _find_lines(file, cited):
+        now = "" if cited.symbol or found == place else str(found)
+        return Checked(str(place), "holds", now)
+    if cited.symbol and knows_symbols(file.path):
+        there = find_symbol(file.list_symbols(list_symbols), cited.symbol)
+        return Checked(str(place), "changed" if there else "gone")
+    return Checked(str(place), "changed" if len(file.lines) >= cited.first else "gone")
 
 
 def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation) -> Checked:
-    """What became of a file that is not there: git may have it under another name."""
+    """What became of a file that is not there: it may have been renamed, and changed as well."""
     moved = files.find_blob(cited.blob)
     found = files.read(moved) if moved and moved != cited.path else ""
-    if isinstance(found, str) or found.blob != cited.blob:
-        return Checked(str(place), "gone")
-    return Checked(str(place), "holds", str(replace(place, path=moved)))
+    if not isinstance(found, str) and found.blob == cited.blob:
+        return Checked(str(place), "holds", str(replace(place, path=moved)))
+    for path in files.list_similar(cited.path) if cited.first or cited.symbol else ():
+        file = files.read(path)
+        if not isinstance(file, str) and (lines := _find_lines(file, cited)):
+            now = replace(place, path=path) if cited.symbol else lines
+            return Checked(str(place), "holds", str(now))
+    return Checked(str(place), "gone")
 
 
-def _check_lines(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
-    count = cited.last - cited.first + 1
-    at = _find_nearby(file, cited, count)
-    if not at:
-        return Checked(str(place), "changed" if len(file.lines) >= cited.first else "gone")
-    now = CitedPlace(cited.path, at, at + count - 1)
-    return Checked(str(place), "holds", str(now) if now != place else "")
-
-
-def _find_nearby(file: CodeFile, cited: Citation, count: int) -> int:
-    """Where the cited lines stand now: mostly where they stood."""
-    same = file.lines[cited.first - 1 : cited.last]
-    if len(same) == count and hash_lines(same) == cited.text:
-        return cited.first
-    return file.find_text(count, cited.text, cited.head)
-
-
-def _check_symbol(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
-    if not knows_symbols(file.path):
-        return Checked(str(place), "changed")
-    lines = find_symbol(file.list_symbols(list_symbols), cited.symbol)
-    if lines is None:
-        return Checked(str(place), "gone")
-    text = hash_lines(file.lines[lines[0] - 1 : lines[1]])
-    return Checked(str(place), "holds" if text == cited.text else "changed")
+def _find_lines(file: CodeFile, cited: Citation) -> CitedPlace | None:
+    """Where the cited lines stand in the file now: mostly where they stood."""
+    if not (cited.first or cited.symbol) or not cited.count:
+        return None
+    same = file.lines[cited.first - 1 : cited.last] if cited.first else []
+    if len(same) == cited.count and hash_lines(same) == cited.text:
+        at = cited.first
+    else:
+        at = file.find_text(cited.text, cited.count, cited.size)
+    return CitedPlace(file.path, at, at + cited.count - 1) if at else None
 
 
 def _cite(files: CodeFiles, written: str, commit: str) -> Citation | str:
@@ -145,7 +139,8 @@ def _cite(files: CodeFiles, written: str, commit: str) -> Citation | str:
         last=0 if place.symbol else last,
         symbol=place.symbol,
         text=hash_lines(lines),
-        head=hash_lines(lines[:1]),
+        count=len(lines),
+        size=sum(map(len, lines)),
         blob=file.blob,
         commit=commit,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from memory_mcp.code.rewinds import find_marked, undo_rewind
 from memory_mcp.domain.git import GitMode, GitPlace, Mark
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.normalise import pluralise
@@ -24,11 +25,16 @@ _ERASING: Final = "The memories themselves stay as they are."
 
 @frozen
 class GitGroup:
-    """Memories that stand elsewhere for one reason, and the name that brings them here."""
+    """Memories with one mark, the name of what they stand on, and the command that moves them.
+
+    `hidden`: they are not recalled here.
+    """
 
     mark: Mark
     memories: int
     name: str
+    command: str
+    hidden: bool
 
 
 @frozen
@@ -60,7 +66,7 @@ async def report_git(workspace: Workspace) -> GitReport | Skipped:
         return Skipped(_NO_GIT)
     tree = git.history.load().trees.get(git.history.name)
     place = GitPlace(tree.branch, tree.commit) if tree else git.history.look()
-    groups = await _group(workspace, git, timeline)
+    groups = [*await _group(workspace, git, timeline), *await _group_rewound(workspace, git)]
     return GitReport(git.mode, place, PAUSES.get(git.pause, ""), groups)
 
 
@@ -127,6 +133,9 @@ async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     event = git.history.load().event
     last = _find_last(await load_moves(workspace), timeline)
     at = format_time(last.created_at) if last else ""
+    if event and event.at >= at and event.rewound:
+        message = await undo_rewind(workspace, git, event)
+        return GitMoved(len(event.rewound), f"{message} {_ERASING}")
     if event and event.at >= at and set(event.hides) <= git.standing.hides:
         count = await count_memories(workspace, timeline, event.hides)
         await _anchor_here(workspace, git, event.hides, "elsewhere, kept at")
@@ -200,17 +209,30 @@ async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> 
     for mark, segments in _find_groups(git, timeline).items():
         key = (mark.why, _names(mark)[0] if _names(mark) else "")
         merged.setdefault(key, (mark, []))[1].extend(segments)
+    hidden = git.mode == "follow"
     return [
-        GitGroup(mark, count, name)
+        GitGroup(mark, count, name, f"memory-mcp git bring {name}", hidden)
         for (_, name), (mark, segments) in merged.items()
         if (count := await count_memories(workspace, timeline, segments))
     ]
 
 
-def describe_groups(groups: Sequence[GitGroup], mode: GitMode) -> list[str]:
-    """A sentence for each: what stands elsewhere, and what brings it here."""
-    shown = "not recalled here" if mode == "follow" else "marked"
+async def _group_rewound(workspace: Workspace, git: GitFollower) -> Sequence[GitGroup]:
+    """What turns wrote that were taken back: what is marked, and what the last one hid."""
+    event = git.history.load().event
+    marked = len(await find_marked(workspace))
+    hidden = len(event.rewound) if event and event.lifts else 0
+    groups = (
+        GitGroup(Mark("rewound"), marked, "rewind", "memory-mcp git rewind", hidden=False),
+        GitGroup(Mark("rewound"), hidden, "rewind", "memory-mcp undo", hidden=True),
+    )
+    return [each for each in groups if each.memories]
+
+
+def describe_groups(groups: Sequence[GitGroup]) -> list[str]:
+    """A sentence for each: why they are marked or hidden, and what changes that."""
     return [
-        f"{pluralise(each.memories)}: {each.mark} ({shown}; `memory-mcp git bring {each.name}`)."
+        f"{pluralise(each.memories)}: {each.mark} "
+        f"({'not recalled here' if each.hidden else 'marked'}; `{each.command}`)."
         for each in groups
     ]

@@ -1,13 +1,16 @@
 """The word that stands with a memory which may not hold for the code as it is here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from memory_mcp.code.citations import check_cites
 from memory_mcp.domain.citations import find_worst
+from memory_mcp.domain.ids import CheckpointId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit
+from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.git import find_mark
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import rank_mark
 
@@ -21,6 +24,24 @@ def make_marker(workspace: Workspace) -> Callable[[Record], str]:
         return "; ".join(str(each) for each in (standing, worst) if each)
 
     return mark
+
+
+def count_moved(workspace: Workspace, records: Iterable[Record]) -> int:
+    """How many of these memories rest on code that is not as it was."""
+    citing = {record.id: record for record in records if record.cites}
+    return sum(find_worst(check_cites(workspace, each)) is not None for each in citing.values())
+
+
+async def find_moved_ground(
+    workspace: Workspace, checkpoints: Iterable[Checkpoint]
+) -> dict[CheckpointId, str]:
+    """What checkpoints cite of the code that is not as it was, in a word for each."""
+    if workspace.code is None:
+        return {}
+    names = {checkpoint.move: checkpoint.id for checkpoint in checkpoints}
+    records = await load_records(workspace.project, list(names))
+    found = {names[r.id]: find_worst(check_cites(workspace, r)) for r in records if r.cites}
+    return {name: str(worst) for name, worst in found.items() if worst}
 
 
 def mark_standing(workspace: Workspace, hits: Sequence[Hit]) -> list[Hit]:

@@ -53,9 +53,14 @@ def parse_place(written: str) -> CitedPlace | None:
     return CitedPlace(path, first, last, found["symbol"] or "")
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines as they are cited: without what stands at their ends."""
+    return [line.rstrip() for line in text.splitlines()]
+
+
 def hash_lines(lines: Sequence[str]) -> str:
     """The hash of a text by its lines."""
-    text = "\n".join(line.rstrip() for line in lines)
+    text = "\n".join(lines)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import accumulate
 
-from memory_mcp.domain.citations import hash_lines
+from memory_mcp.domain.citations import hash_lines, split_lines
 
 Symbols = Mapping[str, tuple[int, int]]
 """The first and last line of each symbol, by its full name."""
@@ -20,18 +21,16 @@ class CodeFile:
         self.blob = blob
         self.text = text
         self._symbols: Symbols | None = None
+        self._found: dict[str, int] = {}
 
     @cached_property
     def lines(self) -> list[str]:
-        return self.text.splitlines()
+        return split_lines(self.text)
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """The numbers of the lines of each hash."""
-        places: dict[str, list[int]] = {}
-        for number, line in enumerate(self.lines, 1):
-            places.setdefault(hash_lines([line]), []).append(number)
-        return places
+    def sums(self) -> list[int]:
+        """How many characters stand before each line, and before the end."""
+        return list(accumulate(map(len, self.lines), initial=0))
 
     def list_symbols(self, find: Callable[[str, str], Symbols]) -> Symbols:
         """The symbols that `find` finds in path and text; it is asked once."""
@@ -39,9 +38,18 @@ class CodeFile:
             self._symbols = find(self.path, self.text)
         return self._symbols
 
-    def find_text(self, count: int, text: str, head: str) -> int:
-        """Where a text of so many lines begins; 0 if it is not here. `head` is its first line's."""
-        for at in self.places.get(head, ()):
-            if hash_lines(self.lines[at - 1 : at - 1 + count]) == text:
-                return at
+    def find_text(self, text: str, count: int, size: int) -> int:
+        """Where a text of this hash, so many lines and characters begins; 0 if it is not here.
+
+        Only what has as many characters is hashed.
+        """
+        if text not in self._found:
+            self._found[text] = self._find_text(text, count, size)
+        return self._found[text]
+
+    def _find_text(self, text: str, count: int, size: int) -> int:
+        sums = self.sums
+        for at, (start, end) in enumerate(zip(sums, sums[count:], strict=False)):
+            if end - start == size and hash_lines(self.lines[at : at + count]) == text:
+                return at + 1
         return 0

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from memory_mcp.domain.fields import Commit, Name, SegmentField
+from memory_mcp.domain.fields import Commit, Name, RecordIds, SegmentField
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import FrozenModel
 from memory_mcp.frozen import frozen
@@ -93,11 +93,17 @@ class SeenBranch(FrozenModel):
 
 
 class GitEvent(FrozenModel):
-    """The last thing of git's that changed what is recalled, so that it can be undone."""
+    """The last thing of git's that changed what is recalled, so that it can be undone.
+
+    A rewind hides the memories `rewound`, until the records `lifts` are buried; without these it
+    has been undone.
+    """
 
     at: str
     text: str
     hides: tuple[SegmentField, ...] = ()
+    rewound: RecordIds = ()
+    lifts: RecordIds = ()
 
 
 class GitState(FrozenModel):
@@ -105,6 +111,7 @@ class GitState(FrozenModel):
 
     `claims` names the branches of git on which each segment was written that no commit has closed
     yet. `reverts` maps a commit to the one that reverted it. `offered` is what was offered before.
+    `rewound` are the memories that are marked as written in turns that the user took back.
     """
 
     trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])
@@ -114,6 +121,7 @@ class GitState(FrozenModel):
     )
     reverts: dict[str, str] = Field(default_factory=dict[str, str])
     offered: tuple[str, ...] = ()
+    rewound: RecordIds = ()
     event: GitEvent | None = None
     mode: GitMode | None = None
 
@@ -122,7 +130,7 @@ class GitState(FrozenModel):
 class Mark:
     """Where a memory stands that does not stand on this commit."""
 
-    why: Literal["elsewhere", "reset", "reverted"]
+    why: Literal["elsewhere", "reset", "reverted", "rewound"]
     branch: str = ""
     commit: str = ""
 
@@ -134,6 +142,8 @@ class Mark:
                 return "its commit was reset away"
             case "reverted":
                 return "its commit was reverted"
+            case "rewound":
+                return "written in a turn that was taken back"
 
 
 @frozen

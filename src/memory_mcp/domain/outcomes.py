@@ -316,10 +316,14 @@ class BranchReady:
 
 @frozen
 class CheckpointState:
-    """A checkpoint, and how many memories a backtrack to it would hide."""
+    """A checkpoint, and how many memories a backtrack to it would hide.
+
+    `ground` says what it cites of the code that is not as it was.
+    """
 
     checkpoint: Checkpoint
     would_hide: int
+    ground: str = ""
 
 
 @frozen
@@ -375,13 +379,14 @@ class TimelineLog:
 
     A checkpoint has those that it sealed since the one before, a branch those since its last
     checkpoint, a line those that restoring it brings back. `branch` is the caller's. `parents` are
-    the branches that each was forked from.
+    the branches that each was forked from. `ground` says what checkpoints cite that moved.
     """
 
     branch: BranchName
     nodes: tuple[LogNode, ...]
     memories: Mapping[str, int]
     parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
+    ground: Mapping[CheckpointId, str] = field(default_factory=dict[CheckpointId, str])
 
 
 @frozen

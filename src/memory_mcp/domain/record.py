@@ -233,8 +233,9 @@ class Lineage(FrozenModel):
 class Citation(FrozenModel):
     """A place in the code that a memory rests on, as it was when the memory was written.
 
-    Lines `first` to `last`, or a symbol, or the whole file. `text` and `head` are hashes of the
-    cited lines and of the first of them (`domain.citations`), `blob` is git's hash of the file.
+    Lines `first` to `last`, or a symbol, or the whole file. `text` is the hash of the cited lines
+    (`domain.citations`), `count` are these, and `size` their characters; `blob` is git's hash of
+    the file.
     """
 
     path: Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -242,7 +243,8 @@ class Citation(FrozenModel):
     last: StrictInt = Field(default=0, ge=0, le=10_000_000)
     symbol: Annotated[str, Field(max_length=200, pattern=r"^[\w$.:]*$")] = ""
     text: Commit = ""
-    head: Commit = ""
+    count: StrictInt = Field(default=0, ge=0, le=10_000_000)
+    size: StrictInt = Field(default=0, ge=0, le=1_000_000_000)
     blob: Commit = ""
     commit: Commit = ""
 

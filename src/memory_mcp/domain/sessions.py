@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.fields import RecordIds
 from memory_mcp.frozen import frozen
 
 
@@ -75,10 +76,15 @@ class ConversationCompacted(_EventBase):
 
 
 class ConversationRewound(_EventBase):
-    """The user went back in the conversation; what came after `since` is abandoned."""
+    """The user went back in the conversation, and left turns from `since` to `until`.
+
+    `ids` are those that the tools of these turns named: what they wrote is among them.
+    """
 
     event: Literal["rewound"]
-    since: datetime | Literal[""] = ""
+    since: AwareDatetime | Literal[""] = ""
+    until: AwareDatetime | Literal[""] = ""
+    ids: RecordIds = ()
 
 
 SessionEvent = SessionEnded | ConversationCompacted | ConversationRewound

@@ -30,7 +30,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.git_look import KnownMemories, NewAnchor, Observation, Offer, observe
 from memory_mcp.engine.moves import build_move_record, try_move
-from memory_mcp.engine.recovery import describe_head_conflict, recover_head
+from memory_mcp.engine.recovery import describe_head_conflict, recover_head, recover_if_needed
 from memory_mcp.engine.workspace import GitFollower, Workspace
 from memory_mcp.errors import ConflictError, GitSilentError, StoreError
 from memory_mcp.timeline.standing import find_standing, group_by_segment, list_anchors
@@ -62,9 +62,12 @@ def get_standing(workspace: Workspace) -> Standing:
 
 
 def find_mark(workspace: Workspace, record: Record) -> Mark | None:
-    """Where the memory stands, if not on this commit."""
+    """Where the memory stands, if not on this commit, or that its turn was taken back."""
     marks = get_standing(workspace).marks
-    return marks.get(record.segment) if marks and record.segment else None
+    mark = marks.get(record.segment) if marks and record.segment else None
+    if mark is None and workspace.git and record.id in workspace.git.rewound:
+        return Mark("rewound")
+    return mark
 
 
 def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
@@ -87,13 +90,14 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
         return head
     async with git.looking:
         git.mode = git.find_mode()
+        git.rewound = frozenset(git.history.load().rewound) if git.mode != "off" else frozenset()
         if git.mode == "off":
             git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
             return head
         with suppress(StoreError, ConflictError):
             seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
             head, stamp = await _catch_up(workspace, git, head, seconds)
-            await _update_standing(workspace, git, head.timeline)
+            head = await _update_standing(workspace, git, head)
             git.stamp, git.anchors = stamp, head.timeline.anchors
     return head
 
@@ -116,7 +120,7 @@ async def open_segment(workspace: Workspace, head: Head) -> Head:
     with suppress(StoreError, ConflictError):
         async with git.looking:
             head = await _claim_segment(workspace, git, head, tree.branch)
-            await _update_standing(workspace, git, head.timeline)
+            head = await _update_standing(workspace, git, head)
             git.stamp, git.anchors = git.history.stamp(), head.timeline.anchors
     return head
 
@@ -242,7 +246,7 @@ async def anchor_segments(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=content
         )
-        return _by_git(record) if by_git else record
+        return sign_by_git(record) if by_git else record
 
     return await _move(workspace, plan)
 
@@ -269,7 +273,7 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
                     act="anchor", branch=MAIN, opens={MAIN: SegmentId(workspace.ids.new(at))},
                     parents=under, leaves=left, git_branch=branch,
                 )  # fmt: skip
-                return _by_git(
+                return sign_by_git(
                     build_move_record(workspace, head, step, id_=id_, at=at, kind="move",
                                       content=f"git: work on {branch} begins a segment")
                 )  # fmt: skip
@@ -293,7 +297,27 @@ async def _move(
     raise ConflictError(describe_head_conflict())
 
 
-def _by_git(record: Record) -> Record:
+async def change_state(git: GitFollower, change: Callable[[GitState], GitState]) -> None:
+    """Change what this machine remembers of git; another session that looks is waited for.
+
+    Raises:
+        ConflictError: that takes too long; nothing was changed.
+    """
+    until = asyncio.get_running_loop().time() + _WRITE_SECONDS_MAX
+    while True:
+        with git.history.alone() as alone:
+            if alone:
+                git.history.save(change(git.history.load()))
+                return
+        if asyncio.get_running_loop().time() > until:
+            raise ConflictError(
+                "Another session is looking at git for too long; nothing was noted."
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+def sign_by_git(record: Record) -> Record:
+    """The record as written by git, not by whoever called."""
     origin = record.origin.model_copy(update={"by": "system", "client": "git"})
     return record.model_copy(update={"origin": origin})
 
@@ -305,12 +329,20 @@ def _find_parents(timeline: Timeline, tips: Sequence[SegmentId]) -> tuple[Segmen
     return tuple(dict.fromkeys(parents)) or (ROOT,)
 
 
-async def _update_standing(workspace: Workspace, git: GitFollower, timeline: Timeline) -> None:
-    """Compute where memories stand, and tell once what is shown no more, or again."""
+async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -> Head:
+    """Compute where memories stand, and tell once what is shown no more, or again.
+
+    Whoever looks writes anchors first and then the state, which forgets their claims. So the head
+    is read after the state: by an older one, what was anchored meanwhile would stand everywhere.
+    """
     state = git.history.load()
+    newest = await workspace.heads.read()
+    if newest is not None and newest.revision > head.revision:
+        head = await recover_if_needed(workspace, newest)
+    timeline = head.timeline
     tree = state.trees.get(git.history.name)
     if tree is None:  # never looked: nothing is known
-        return
+        return head
     unasked = {anchor.commit for anchor in list_anchors(timeline).values()} - tree.asked
     away = set(tree.away)
     if unasked:
@@ -327,6 +359,7 @@ async def _update_standing(workspace: Workspace, git: GitFollower, timeline: Tim
     before, git.standing = git.standing, Standing(found.marks, found.hides, own)
     if git.mode == "follow" and not workspace.policy.meta:
         await _tell_moves(workspace, git, timeline, before, tree.branch)
+    return head
 
 
 async def _tell_moves(
@@ -352,10 +385,7 @@ async def _tell_moves(
     if gone:
         at = format_time(workspace.clock.now())
         event = GitEvent(at=at, text=text, hides=tuple(sorted(fresh & chain)))
-        with git.history.alone() as alone:
-            if alone:
-                state = git.history.load()
-                git.history.save(state.model_copy(update={"event": event}))
+        await change_state(git, lambda state: state.model_copy(update={"event": event}))
 
 
 async def count_memories(

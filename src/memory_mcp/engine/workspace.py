@@ -100,10 +100,15 @@ def _put_newest(known: dict[K, V], key: K, value: V, most: int) -> V:
 
 
 class ShownMemories:
-    """The ids that one session was shown, and whether it has been greeted."""
+    """The ids that one session was shown, and whether it has been greeted.
+
+    `left` waits for its next prompt: a sentence on the turns that the user left by going back, and
+    what they wrote.
+    """
 
     def __init__(self) -> None:
         self.greeted = False
+        self.left: tuple[str, tuple[str, ...]] = ("", ())
         self._ids: dict[str, None] = {}
 
     def __contains__(self, record_id: str) -> bool:
@@ -128,7 +133,8 @@ class Prompts:
     """What the sessions of this server were shown; `session` is the one that spoke last.
 
     Each prompt sets `came`: then the inbox may hold new events, and `heard` what the user said.
-    Who takes a prompt from there holds `capturing` until its statements are stored.
+    Who takes a prompt from there holds `capturing` until its statements are stored; who follows
+    what a user took back holds `rewinding`.
     """
 
     def __init__(self) -> None:
@@ -136,6 +142,7 @@ class Prompts:
         self.came = asyncio.Event()
         self.heard: deque[HeardPrompt] = deque(maxlen=_HEARD_MAX)
         self.capturing = asyncio.Lock()
+        self.rewinding = asyncio.Lock()
         self._given: dict[str, ShownMemories] = {}
 
     def of(self, session: str) -> ShownMemories:
@@ -370,6 +377,8 @@ class Strangers:
 class GitFollower:
     """What this process knows of git: where memories stand, and what is to be told of it.
 
+    `rewound` are the memories that are marked as written in turns that the user took back.
+
     `asked` is the mode of the settings, if they set one. `task` reads git while calls go on,
     from the state `asked_with`. A call holds `looking` while it looks.
     """
@@ -380,6 +389,7 @@ class GitFollower:
         self.mode: GitMode = self.find_mode()
         self.pause: Pause = ""
         self.standing = EVERYWHERE
+        self.rewound: frozenset[RecordId] = frozenset()
         self.stamp: object = None
         self.anchors: object = None
         self.looked = False

@@ -32,7 +32,8 @@ from memory_mcp.hooks.files import (
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, find_shown_ids, render_opening
 from memory_mcp.hooks.place import Place, find_place
 from memory_mcp.hooks.transcript import (
-    find_left_branch,
+    FAR_BYTES_MAX,
+    find_left_turns,
     is_transcript,
     last_prompt,
     parse_entries,
@@ -141,16 +142,19 @@ def _stop(place: Place, event: _Event) -> _Answer:
 
 
 def _note_rewind(place: Place, event: _Event, session: str, noted: str) -> str:
-    """Leave an event if the user went back to before the noted prompt; the newest prompt."""
+    """Leave an event if the user went back since the noted prompt; the newest prompt."""
     path = _text(event, "transcript_path")
     trees = (place.project, place.work_tree)
     if not is_transcript(path, session, trees, place.client):
         return noted
-    entries = parse_entries(read_tail(path)[0])
-    left = find_left_branch(entries, noted)
+    data, is_all = read_tail(path)
+    if noted and not is_all and noted.encode() not in data:
+        data = read_tail(path, FAR_BYTES_MAX)[0]
+    entries = parse_entries(data)
+    left = find_left_turns(entries, noted)
     if left is not None:
-        rewound = {"event": "rewound", "session": session, "branch": place.branch, "since": left}
-        leave_event(place.machine, rewound)
+        rewound = {"event": "rewound", "session": session, "branch": place.branch}
+        leave_event(place.machine, {**rewound, **left._asdict()})
     return last_prompt(entries) or noted
 
 

@@ -1,19 +1,31 @@
-"""Read the end of a transcript, and find out whether the user went back in it.
+"""Read the end of a transcript, and find out which turns the user left by going back in it.
 
-Claude Code sends no event for `/rewind`, but each entry of its transcript names the one before it
-(`parentUuid`). So the prompt noted at the last stop is an ancestor of the newest one, unless the
-conversation went back to a place before it. Only the end of the file is read: a rewind that it does
+Claude Code sends no event for `/rewind` and writes nothing until the next prompt. But each entry of
+its transcript names the one before it (`parentUuid`), so a prompt that is no ancestor of the newest
+one was left, and with it all that followed from it. Two things look alike and are none: results of
+tools that ran side by side, which are no prompts, and turns that the user had summarized, whose
+summary follows from the entry before them. Only the end of the file is read: a rewind that it does
 not show is not reported.
 """
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 TAIL_BYTES_MAX: Final = 524_288
-"""Some dozens of turns; reading and parsing them takes a few milliseconds."""
+"""Some turns; reading and parsing them takes a few milliseconds."""
+
+FAR_BYTES_MAX: Final = 8_388_608
+"""How far is read where those turns do not hold the prompt that was noted."""
+
+LEFT_IDS_MAX: Final = 500
+"""Ids named by the turns that were left: a search names ten."""
+
+_RECORD_ID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""An id of ours; Claude Code's own are of another version."""
 
 _FOLDER: Final = "projects"
 """Claude Code keeps a transcript as `projects/<folder of the project>/<session>.jsonl`."""
@@ -24,7 +36,8 @@ _Fields = Mapping[str, Any]
 class TranscriptEntry(NamedTuple):
     """One entry: its id, that of the one before, when it was written, whether it is a prompt.
 
-    `beside`: it belongs to a subagent, not to the conversation.
+    `beside`: it belongs to a subagent, not to the conversation. `sums_up`: it is the summary of a
+    part that the user chose. `named` are the ids of ours in the result of a tool.
     """
 
     uuid: str
@@ -32,6 +45,16 @@ class TranscriptEntry(NamedTuple):
     at: str
     prompt: bool
     beside: bool
+    sums_up: bool = False
+    named: tuple[str, ...] = ()
+
+
+class LeftTurns(NamedTuple):
+    """What the user left by going back: since when, until when, and the ids its tools named."""
+
+    since: str
+    until: str
+    ids: list[str]
 
 
 def is_transcript(path: str, session: str, trees: Iterable[str], client: str = "") -> bool:
@@ -82,7 +105,7 @@ def parse_entries(data: bytes) -> list[TranscriptEntry]:
         except ValueError:
             continue
         if isinstance(fields, dict):
-            found.append(_make_entry(cast("_Fields", fields)))
+            found.append(_make_entry(cast("_Fields", fields), line))
     return [entry for entry in found if entry.uuid and not entry.beside]
 
 
@@ -91,22 +114,51 @@ def last_prompt(entries: list[TranscriptEntry]) -> str:
     return next((entry.uuid for entry in reversed(entries) if entry.prompt), "")
 
 
-def find_left_branch(entries: list[TranscriptEntry], noted: str) -> str | None:
-    """When the first entry was written that the user left by going back; None if there is none.
+def find_left_turns(entries: list[TranscriptEntry], noted: str) -> LeftTurns | None:
+    """What the user left since the noted prompt was the newest; None if that is nothing.
 
-    The noted prompt is left if the newest one does not follow from it, but both follow from an
-    entry that is in the end of the file.
+    A turn was left if its prompt does not lead to the newest one, but both follow from an entry
+    that is known. It was left since then if the noted prompt is in it or after it, or before it in
+    the file: what was left earlier has been reported.
     """
     known = {entry.uuid: entry for entry in entries}
-    ancestors = {entry.uuid for entry in _walk_up(known, last_prompt(entries))}
-    if not ancestors or noted in ancestors:
+    newest = last_prompt(entries)
+    path = list(_walk_up(known, newest))
+    if noted not in known or not path:
         return None
-    first_left = ""
-    for entry in _walk_up(known, noted):
-        if entry.uuid in ancestors:
-            return first_left
-        first_left = entry.at
-    return None
+    ahead = {entry.uuid: entry.parent for entry in path}
+    summed_up = {ahead.get(entry.parent) for entry in path if entry.sums_up}
+    before = {entry.uuid for entry in _walk_up(known, noted)}
+    passed = False
+    roots: set[str] = set()
+    for entry in entries:
+        if entry.prompt and entry.uuid not in ahead and (passed or entry.uuid in before):
+            join = next((up.uuid for up in _walk_up(known, entry.uuid) if up.uuid in ahead), None)
+            if join is not None and join not in summed_up:
+                roots.add(entry.uuid)
+        passed = passed or entry.uuid == noted
+    if not roots:
+        return None
+    left = _find_below(known, entries, roots)
+    ids = dict.fromkeys(id_ for entry in left for id_ in entry.named)
+    since = min(entry.at for entry in left)
+    return LeftTurns(since, known[newest].at, list(ids)[-LEFT_IDS_MAX:])
+
+
+def _find_below(
+    known: Mapping[str, TranscriptEntry], entries: Iterable[TranscriptEntry], roots: set[str]
+) -> list[TranscriptEntry]:
+    """The entries that follow from these, and these themselves."""
+    below = dict.fromkeys(roots, True)
+    for entry in entries:
+        way: list[str] = []
+        for up in _walk_up(known, entry.uuid):
+            if up.uuid in below:
+                break
+            way.append(up.uuid)
+        found = bool(way) and below.get(known[way[-1]].parent, False)
+        below.update(dict.fromkeys(way, found))
+    return [entry for entry in entries if below[entry.uuid]]
 
 
 def _resolve(path: str) -> str:
@@ -122,7 +174,8 @@ def _walk_up(known: Mapping[str, TranscriptEntry], uuid: str) -> Iterable[Transc
         uuid = known[uuid].parent
 
 
-def _make_entry(fields: _Fields) -> TranscriptEntry:
+def _make_entry(fields: _Fields, line: bytes) -> TranscriptEntry:
+    result = fields.get("type") == "user" and "toolUseResult" in fields
     return TranscriptEntry(
         uuid=_text(fields, "uuid"),
         # a compaction cuts the chain for the model, not for us
@@ -130,6 +183,8 @@ def _make_entry(fields: _Fields) -> TranscriptEntry:
         at=_text(fields, "timestamp"),
         prompt=fields.get("type") == "user" and _is_prompt(fields),
         beside=bool(fields.get("isSidechain")),
+        sums_up=bool(fields.get("summarizeMetadata")),
+        named=tuple(id_.decode() for id_ in _RECORD_ID.findall(line)) if result else (),
     )
 
 

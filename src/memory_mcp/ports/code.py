@@ -1,8 +1,12 @@
 """What citations need of the code."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from memory_mcp.domain.code_files import CodeFile
+
+SIMILAR_MAX: Final = 20
+"""Files that are read to find a text whose own file is gone."""
 
 
 class CodeFiles(Protocol):
@@ -11,9 +15,12 @@ class CodeFiles(Protocol):
     - `read` returns a text file by its path from the work tree, or why it cannot be cited: it is
       outside, not there, no text, too large, or a link leads to it. It reads a file again only
       when that has changed.
+    - `list_similar` returns the paths of at most `SIMILAR_MAX` other files in which a text of this
+      one may stand now: files of the same name, and of the same kind in its folder.
     - `find_blob` returns the path of a tracked file whose bytes have this hash of git's; '' if
       there is none.
     """
 
     def read(self, path: str) -> CodeFile | str: ...
+    def list_similar(self, path: str) -> Sequence[str]: ...
     def find_blob(self, blob: str) -> str: ...

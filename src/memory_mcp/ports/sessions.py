@@ -9,7 +9,6 @@ from memory_mcp.domain.captures import Suggestions
 from memory_mcp.domain.nudges import Nudge, NudgeHandover, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.sessions import (
-    ConversationRewound,
     InboxEvent,
     Page,
     RenderedFile,
@@ -22,14 +21,13 @@ from memory_mcp.rendered import Rendered, Watched
 class Inbox(Protocol):
     """Events that hooks left, oldest first, until a server has processed them.
 
-    - `waiting` returns at most `EVENTS_AT_ONCE_MAX` events, and every `WentBack` besides: those
-      wait for their session. A file that is damaged, too large or no event is moved aside, once, so
-      that it never blocks the others.
+    - `waiting` returns at most `EVENTS_AT_ONCE_MAX` events, and every `ConversationRewound`, which
+      waits for its session. A file that is damaged, too large or no event is moved aside,
+      once, so that it never blocks the others.
     - `done` removes an event durably, after its effect; one that is gone is no error. An event
       whose worker is killed is processed again, so effects are idempotent.
     - `put_aside` moves an event that cannot be processed to where a person can look at it.
     - `alone` yields whether this worker is the only one. A worker that is killed holds nothing.
-    - `take_went_back` returns the event that the session went back, at most once.
     - `shown` returns the ids of the memories that the session has been shown.
     - `note_given` and `note_branch` tell the session's hooks, and a later server, which memories
       the session was given and on which branch it is. `note_consolidated` restarts the count of
@@ -44,7 +42,6 @@ class Inbox(Protocol):
     async def done(self, dropped: InboxEvent) -> None: ...
     async def put_aside(self, dropped: InboxEvent) -> None: ...
     def alone(self) -> AbstractAsyncContextManager[bool]: ...
-    async def take_went_back(self, session: str) -> ConversationRewound | None: ...
     async def shown(self, session: str) -> frozenset[str]: ...
     async def note_given(self, session: str, ids: Sequence[str]) -> None: ...
     async def note_branch(self, session: str, branch: str) -> None: ...

@@ -99,7 +99,8 @@ def _render_checkpoint(
     first = ((sealed.id, _NAME), at, (count, _PLAIN))
     if left:
         return _Row((_CROSS, _LEFT), ((*first, ("  left", _LEFT)),))
-    summary = (f"  {_shorten(sealed.summary)}", _PLAIN)
+    ground = f" ({log.ground[sealed.id]})" if sealed.id in log.ground else ""
+    summary = (f"  {_shorten(sealed.summary)}{ground}", _PLAIN)
     if sealed.approval != "pending":
         return _Row(("○", _SEALED), ((*first, summary),))
     save = f"checkpoint --pending {sealed.id} --decision save"
@@ -136,6 +137,7 @@ def _render_node(log: TimelineLog, node: LogNode) -> dict[str, Any]:
             fields |= {"kind": "checkpoint", "name": sealed.id, "branch": sealed.branch}
             fields |= {"status": "invalidated" if node.left else pending, "phase": sealed.phase}
             fields |= {} if node.left else {"summary": sealed.summary}
+            fields |= {"ground": log.ground[sealed.id]} if sealed.id in log.ground else {}
         case Line() as line:
             fields |= {"kind": "line", "name": line.id, "branch": line.branch}
         case TimelineStart():

@@ -519,6 +519,7 @@ def render_head_fields(report: HeadReport) -> Fields:
                 "status": "valid",
                 "summary": state.checkpoint.summary,
                 "wouldHide": state.would_hide,
+                **({"ground": state.ground} if state.ground else {}),
             }
             for state in report.checkpoints
         ],
@@ -788,6 +789,7 @@ def _render_checkpoint_line(state: CheckpointState) -> str:
     sealed = state.checkpoint
     status = f"valid{_render_phase(sealed.phase)}"
     hides = f"a backtrack to it would hide {pluralise(state.would_hide)}"
+    hides += f"; {state.ground}" if state.ground else ""
     return f"- {sealed.id} ({status}): {_shorten_summary(sealed.summary)} [{hides}]"
 
 

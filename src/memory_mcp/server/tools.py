@@ -268,10 +268,11 @@ async def checkpoint(
     decisions: Annotated[Sequence[DecisionForm], SEVERAL, about("Decided in it, with why")] = (),
     artifacts: Annotated[Sequence[str], SEVERAL, about("Files and results made")] = (),
     issues: Annotated[Sequence[str], SEVERAL, about("Still open")] = (),
-    agents: Annotated[Sequence[str], SEVERAL, about("Who took part")] = (),
-    pending: Annotated[str, about("Decide this pending checkpoint instead")] = "",
+    agents: Annotated[Sequence[str], SEVERAL] = (),
+    pending: Annotated[str, about("Decides this one")] = "",
     decision: Annotated[Literal["save", "edit", "skip", ""], about("The user's word on it")] = "",
     again: Annotated[bool, about("Seal a phase sealed before")] = False,
+    cites: Annotated[Sequence[str], SEVERAL] = (),
 ) -> CallToolResult:
     """Seal a restore point when a phase or a piece of work is done. The user approves it."""
     workspace = bind_caller(ctx)
@@ -281,10 +282,10 @@ async def checkpoint(
             "user chose (save, edit with the new summary, or skip). A new checkpoint takes neither."
         )
     closeout = make_closeout(decisions, artifacts, issues, agents)
-    if pending and closeout:
+    if pending and (closeout or cites):
         raise InvalidRequestError(
-            "decisions, artifacts, issues and agents belong to a new checkpoint. What came with a "
-            "pending one is stored already; add what is new with add_memory."
+            "decisions, artifacts, issues, agents and cites belong to a new checkpoint. What came "
+            "with a pending one is stored already; add what is new with add_memory."
         )
     if pending and decision:
         return answer_fields(
@@ -300,7 +301,7 @@ async def checkpoint(
             {"success": True, "status": approval, "message": "Skipped by the user."}
         )
     sealed = await branches.checkpoint(
-        workspace, summary, phase, again=again, approval=approval, closeout=closeout
+        workspace, summary, phase, again=again, approval=approval, closeout=closeout, cites=cites
     )
     workspace.conversations.handed_on(workspace.caller.conversation)
     return answer_fields(render_receipt(sealed))

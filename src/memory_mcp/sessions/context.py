@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from memory_mcp.bootstrap.opening import (
     OpeningFrame,
+    add_notices,
     collect_records,
     make_frame,
-    note_missing_records,
     render_in_frame,
 )
 from memory_mcp.domain import limits
@@ -83,7 +83,7 @@ async def memory_context(
             sections = await _collect_for_task(workspace, frame, task)
         else:  # this opens a session
             opened = await collect_records(workspace, frame.view, OPENING)
-            await note_missing_records(workspace, frame, opened)
+            await add_notices(workspace, frame, opened)
             nudges = await bring_up_nudge(workspace, frame.opening, budget)
             captures = await bring_up_captures(workspace, frame.head.timeline)
             sections = [*nudges, *captures, *make_sections(OPENING, opened.found)]
@@ -126,5 +126,5 @@ async def _collect_for_task(workspace: Workspace, frame: OpeningFrame, task: str
         workspace, (hit.excerpt for hit in episodes.hits[:few])
     )
     opened.unreadable |= facts.unreadable | episodes.unreadable
-    await note_missing_records(workspace, frame, opened)
+    await add_notices(workspace, frame, opened)
     return make_sections(WITH_TASK, opened.found)

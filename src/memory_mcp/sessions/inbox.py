@@ -33,6 +33,7 @@ from memory_mcp.sessions.capture import capture_heard
 from memory_mcp.sessions.catch_up import catch_up
 from memory_mcp.sessions.consolidate import COMPACTED_BY, GIVEN_UP, write_compaction
 from memory_mcp.sessions.episodes import capture_episode
+from memory_mcp.sessions.rewinds import note_rewinds
 from memory_mcp.text.drafts import check_branch
 from memory_mcp.text.transcript import read_turns
 
@@ -46,6 +47,7 @@ async def keep_inbox_processed(workspace: Workspace, leaving: asyncio.Event) -> 
     while not leaving.is_set():
         await capture_heard(workspace)
         try:
+            await note_rewinds(workspace, workspace.conversations.prompts.session)
             await process_inbox(workspace)
         except MemoryMcpError as error:
             _LOG.warning("%s", error)
@@ -140,12 +142,14 @@ async def _apply_event(workspace: Workspace, entry: InboxEvent) -> _Result:
     try:
         match event:
             case SessionEnded():
-                return await _capture_session(_workspace_of_event(workspace, event), event)
+                then = _workspace_of_event(workspace, event)
+                await note_rewinds(then, event.session)  # no prompt follows that would
+                return await _capture_session(then, event)
             case ConversationCompacted():
                 then = _workspace_of_event(workspace, event)
                 return _Result(await write_compaction(then, event.compact_summary, event.at))
             case ConversationRewound():
-                return _WAITS  # the session's next prompt takes it
+                return _WAITS  # the session itself takes it
             case _:
                 assert_never(event)
     except InvalidRequestError as error:  # the branch is gone, or a secret is refused

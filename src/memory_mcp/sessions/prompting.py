@@ -14,13 +14,13 @@ from typing import Final, Literal
 
 from memory_mcp.code import make_marker
 from memory_mcp.domain import limits
-from memory_mcp.domain.normalise import cut, normalise
+from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, RankedCandidate, View
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.members import present_records
-from memory_mcp.engine.records import load_hits, load_newest
+from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.profile import read_profile
@@ -33,22 +33,14 @@ from memory_mcp.sessions.capture import (
     bring_up_captures,
     capture_heard,
     note_prompt,
-    withdraw_captures,
 )
 from memory_mcp.sessions.nudges import bring_up_nudge
+from memory_mcp.sessions.rewinds import take_rewinds
 from memory_mcp.text.prompts import sort_prompt, states_rule
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
 """The scripts from here on put no spaces between words."""
-_LEFT_MAX: Final = 8
-"""Memories that are named after a rewind; the answer says if there are more."""
-
-_WENT_BACK: Final = (
-    "The user went back to an earlier point of this conversation (/rewind). Memory stays as it is "
-    "until somebody says otherwise: what this session wrote after that point is named below. If it "
-    "no longer holds, ask the user whether to backtrack or to forget it."
-)
 
 
 @takes_partial_answers
@@ -64,11 +56,13 @@ async def prompt_context(
     await _finish_captures(workspace)
     timeline = (await load_head(workspace)).timeline
     view = make_view(workspace, timeline)
-    before: list[str] = []
+    before = workspace.git.take_notes() if workspace.git else []
     sections: list[Section] = []
-    if left := await _list_left(workspace, view, session):
-        before.append(_WENT_BACK)
+    said, left = await take_rewinds(workspace, session)
+    if said:
+        before.append(said)
         sections.append(Section("Written on the way that was left", facts=left))
+        view = make_view(workspace, (await load_head(workspace)).timeline)
     sections += await _greet(workspace, shown)
     sections += await bring_up_captures(workspace, timeline)
     note_prompt(workspace, prompt, session, transcript)
@@ -78,7 +72,7 @@ async def prompt_context(
     user = await _describe_user(workspace, view) if found or sections[:-1] else ""
     block = render_context((), sections, budget - 1, user=user, mark=make_marker(workspace))
     if not block.shown:
-        return ""
+        return "\n".join(before)
     given = [record.id for record in found if record.id in block.text]
     for id_ in given:
         shown.note(id_)
@@ -214,23 +208,3 @@ def _without_remote_embedder(workspace: Workspace) -> Workspace:
 
     project, user = keep_local(workspace.project), keep_local(workspace.user)
     return replace(workspace, project=project, user=user)
-
-
-async def _list_left(workspace: Workspace, view: View, session: str) -> list[str]:
-    """Titles of what the session wrote after the point to which the user rewound; told once."""
-    if not session or workspace.policy.meta:
-        return []
-    try:
-        went = await workspace.inbox.take_went_back(session)
-    except MemoryMcpError:  # the next prompt tries again
-        return []
-    if went is None or not isinstance(went.since, datetime):
-        return []
-    await withdraw_captures(workspace, session, went.since)
-    mine = Filters(session=workspace.named(session), since=went.since)
-    records = (await load_newest(workspace, view, mine, limits.RESULTS_MAX)).records
-    named = [
-        f"{cut(record.title or ' '.join(record.content.split()), 60)} [{record.id}]"
-        for record in records[:_LEFT_MAX]
-    ]
-    return [*named, "… and more"] if len(records) > _LEFT_MAX else named

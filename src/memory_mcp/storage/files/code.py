@@ -3,17 +3,23 @@
 import hashlib
 import os
 from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from memory_mcp.domain.code_files import CodeFile
 from memory_mcp.locations import find_git_dir
+from memory_mcp.ports.code import SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.host import read_index, stamp_file
 
 _FILE_BYTES_MAX: Final = 4_194_304
 """A source file that is larger was made by a program."""
 _KNOWN_MAX: Final = 500
+_LISTED_MAX: Final = 1_000
+"""Files of one folder that are looked at."""
+_PATH_BYTES_MAX: Final = 1_000
 _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
@@ -56,27 +62,74 @@ class LocalCode:
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324  # git's own
         return CodeFile(path, blob, data.decode(errors="replace"))
 
+    def list_similar(self, path: str) -> Sequence[str]:
+        folder, _, name = path.rpartition("/")
+        ending = os.path.splitext(name)[1]
+        here = self._list_folder(folder) if ".." not in path.split("/") else []
+        beside = [each for each in here if each.endswith(ending)]
+        named = _find_named(self._load_index(), name)
+        found = dict.fromkeys([*named[:SIMILAR_MAX], *beside])
+        return [each for each in found if each != path][:SIMILAR_MAX]
+
+    def _list_folder(self, folder: str) -> list[str]:
+        """The files of a folder, the latest that was changed first."""
+        try:
+            with os.scandir(os.path.join(self._root, folder)) as entries:
+                files = [
+                    (entry.stat(follow_symlinks=False).st_mtime_ns, entry.name)
+                    for entry in islice(entries, _LISTED_MAX)
+                    if entry.is_file(follow_symlinks=False)
+                ]
+        except OSError:
+            return []
+        return [f"{folder}/{name}" if folder else name for _, name in sorted(files, reverse=True)]
+
     def find_blob(self, blob: str) -> str:
+        return _find_name(self._load_index(), bytes.fromhex(blob))
+
+    def _load_index(self) -> bytes:
+        """The bytes of git's index; none if there is none, or one in a form that is compressed."""
         path = os.path.join(self._git_dir, "index")
         stamp = stamp_file(path) if self._git_dir else None
         if stamp is None:
-            return ""
+            return b""
         if self._index[0] != stamp:
-            self._index = stamp, read_index(path, self._git_dir)
-        return _find_name(self._index[1], bytes.fromhex(blob))
+            index = read_index(path, self._git_dir)
+            plain = int.from_bytes(index[4:8]) in _PLAIN_INDEXES
+            self._index = stamp, index if plain else b""
+        return self._index[1]
 
 
 _HASH_BYTES: Final = 20
 _EXTENDED: Final = 0x4000
+_NAME_LENGTH: Final = 0xFFF
+_PLAIN_INDEXES: Final = (2, 3)
 
 
 def _find_name(index: bytes, blob: bytes) -> str:
-    """The name of a file of that content in git's index; '' in one that is compressed."""
-    if int.from_bytes(index[4:8]) not in (2, 3):
-        return ""
+    """The name of a file of that content in git's index."""
     at = index.find(blob)
     if at < 0:
         return ""
     flags = int.from_bytes(index[at + _HASH_BYTES : at + _HASH_BYTES + 2])
     start = at + _HASH_BYTES + (4 if flags & _EXTENDED else 2)
     return index[start : index.find(b"\0", start)].decode(errors="replace")
+
+
+def _find_named(index: bytes, name: str) -> list[str]:
+    """The paths in git's index that end in this name; each stands behind its own length."""
+    wanted = name.encode(errors="surrogateescape") + b"\0"
+    found: list[str] = []
+    at = index.find(wanted)
+    while at >= 0:
+        end = at + len(wanted) - 1
+        for start in range(at, max(0, at - _PATH_BYTES_MAX), -1):
+            flags = index[start - 2 : start], index[start - 4 : start - 2]
+            lengths = {int.from_bytes(each) & _NAME_LENGTH for each in flags}
+            if end - start in lengths and (start == at or index[at - 1 : at] == b"/"):
+                path = index[start:end].decode(errors="replace")
+                if path.isprintable():
+                    found.append(path)
+                    break
+        at = index.find(wanted, end)
+    return found

@@ -60,7 +60,7 @@ class LocalInbox:
     @in_thread
     def waiting(self) -> Sequence[InboxEvent]:
         found: list[InboxEvent] = []
-        to_process = 0  # all but `WentBack`, which waits for its session's prompt
+        to_process = 0  # all but `ConversationRewound`, which waits for its session
         for name in self._list_events():
             path = self._folder / name
             try:
@@ -92,20 +92,6 @@ class LocalInbox:
             return
         with self._disk.try_lock(self._folder / ".lock") as alone:
             yield alone
-
-    @in_thread
-    def take_went_back(self, session: str) -> ConversationRewound | None:
-        """Take the session's oldest event of this kind, and drop the later ones: they say less."""
-        taken: ConversationRewound | None = None
-        for name in self._list_events():
-            try:
-                event = _read_event(self._folder / name).event
-            except (OSError, ValueError, RecursionError):
-                continue
-            if isinstance(event, ConversationRewound) and event.session == session:
-                self._disk.remove(self._folder / name)
-                taken = taken or event
-        return taken
 
     @in_thread
     def shown(self, session: str) -> frozenset[str]:

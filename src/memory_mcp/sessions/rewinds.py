@@ -1,0 +1,82 @@
+"""Follows a conversation in which the user went back: what the turns that were left had written."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from memory_mcp.code import LeftMemories, follow_rewind
+from memory_mcp.domain.normalise import cut, pluralise
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.sessions import ConversationRewound, InboxEvent
+from memory_mcp.engine.workspace import Workspace, refuse_writes
+from memory_mcp.errors import MemoryMcpError
+from memory_mcp.sessions.capture import withdraw_captures
+
+_NAMED_MAX: Final = 8
+"""Memories that are named after a rewind; the answer says if there are more."""
+_TITLE_CHARS_MAX: Final = 60
+_WENT_BACK: Final = "The user went back to an earlier point of this conversation (/rewind). "
+_ASK: Final = (
+    "Memory stays as it is until somebody says otherwise: what the turns that were left had "
+    "written is named below. If it no longer holds, ask the user whether to forget it."
+)
+_MARKED: Final = (
+    "What the turns that were left had written is named below, and marked. If it no longer holds, "
+    "ask the user: `memory-mcp git rewind` takes it out of sight in one move, `memory-mcp undo` "
+    "brings it back."
+)
+_HIDDEN: Final = (
+    "{} of the turns that were left not recalled any more; `memory-mcp undo` brings that back."
+)
+_KEPT: Final = " What is named below lies outside of the timeline, and stays."
+
+
+async def note_rewinds(workspace: Workspace, session: str) -> None:
+    """Follow what hooks saw of this session, and keep for its next prompt what is to be said."""
+    if not session or refuse_writes(workspace):
+        return
+    prompts = workspace.conversations.prompts
+    async with prompts.rewinding:
+        for entry in await workspace.inbox.waiting():
+            event = entry.event
+            if isinstance(event, ConversationRewound) and event.session == session:
+                await _follow(workspace, entry, event)
+
+
+async def take_rewinds(workspace: Workspace, session: str) -> tuple[str, Sequence[str]]:
+    """What the prompt is told of turns that were left: a sentence, and what they wrote. Once."""
+    try:
+        await note_rewinds(workspace, session)
+    except MemoryMcpError:  # the next prompt tries again
+        return "", ()
+    shown = workspace.conversations.prompts.of(session)
+    left, shown.left = shown.left, ("", ())
+    return left
+
+
+async def _follow(workspace: Workspace, entry: InboxEvent, event: ConversationRewound) -> None:
+    if isinstance(event.since, datetime):
+        await withdraw_captures(workspace, event.session, event.since)
+    left = await follow_rewind(workspace, event)
+    await workspace.inbox.done(entry)
+    shown = workspace.conversations.prompts.of(event.session)
+    said, named = _describe(left)
+    shown.left = said or shown.left[0], (*shown.left[1], *named)
+
+
+def _describe(left: LeftMemories) -> tuple[str, tuple[str, ...]]:
+    if not left.records and not left.durable:
+        return "", ()
+    if left.hidden:
+        kept = _KEPT if left.durable else ""
+        said = f"{_WENT_BACK}{_HIDDEN.format(pluralise(len(left.records)))}{kept}"
+        return said, _name(left.durable)
+    return _WENT_BACK + (_MARKED if left.marked else _ASK), _name([*left.records, *left.durable])
+
+
+def _name(records: Sequence[Record]) -> tuple[str, ...]:
+    named = tuple(
+        f"{cut(record.title or ' '.join(record.content.split()), _TITLE_CHARS_MAX)} [{record.id}]"
+        for record in records[:_NAMED_MAX]
+    )
+    return (*named, "… and more") if len(records) > _NAMED_MAX else named

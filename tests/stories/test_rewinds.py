@@ -1,0 +1,152 @@
+"""What a user takes back by `/rewind` of the conversation is not recalled, or marked."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors import agent, call, history, machine_dir, read
+from git_world import GitWorld, in_git, make_world
+from hooked import SESSION
+
+from memory_mcp import code, search, sessions
+from memory_mcp.build import open_workspace
+from memory_mcp.code.follow import GitMoved
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.git import GitMode
+from memory_mcp.domain.outcomes import SearchResults
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.hooks.files import leave_event
+
+pytestmark = pytest.mark.anyio
+
+A = "Orders live in PostgreSQL."
+B = "Sessions are kept in Redis."
+C = "The search page needs a captcha."
+RULE = "Commit messages are in English."
+MARK = "written in a turn that was taken back"
+
+
+@asynccontextmanager
+async def at_work(settings: Settings, project: Path, mode: GitMode) -> AsyncGenerator[GitWorld]:
+    """A session that has written A, in a work tree."""
+    make_world(project, ignored=True)
+    hooked = replace(in_git(settings, mode), toolsets=("session", "hooks"), session="before")
+    async with agent(hooked, "auto") as client:
+        w = GitWorld(client, project)
+        await prompted(w)
+        await w.write(A)
+        yield w
+
+
+async def prompted(w: GitWorld, session: str = SESSION) -> str:
+    """What the session is told with a prompt."""
+    said = json.loads(await read(w.client, "prompt_context", prompt="go on", session_id=session))
+    return said["hookSpecificOutput"]["additionalContext"] if said else ""
+
+
+def go_back(project: Path, since: datetime, *ids: str) -> None:
+    """What the hook leaves after the user went back over turns whose tools named these."""
+    event: dict[str, Any] = {"event": "rewound", "session": SESSION, "branch": "main", "ids": ids}
+    later = datetime.now(UTC) + timedelta(seconds=1)
+    times = {"since": since.isoformat(), "until": later.isoformat()}
+    leave_event(str(machine_dir(project)), {**event, **times})
+
+
+def now() -> datetime:
+    """The present, as the server stores it."""
+    at = datetime.now(UTC)
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
+@asynccontextmanager
+async def beside(settings: Settings, mode: GitMode) -> AsyncGenerator[Workspace]:
+    """Another process of the same project, such as a command."""
+    async with open_workspace(in_git(settings, mode)) as built:
+        yield built.workspace
+
+
+async def undo(settings: Settings, mode: GitMode) -> str:
+    """What `memory-mcp undo` says."""
+    async with beside(settings, mode) as workspace:
+        undone = await code.undo_git(workspace)
+    assert isinstance(undone, GitMoved)
+    return undone.message
+
+
+async def test_what_left_turns_wrote_is_hidden_in_one_move_and_undone(
+    settings: Settings, project: Path
+) -> None:
+    """Exactly those of that session; what they had replaced holds again, and durable ones stay."""
+    async with at_work(settings, project, "follow") as w:
+        first = (await w.search())[0]["memoryId"]
+        since = now()
+        b = await w.write(B)
+        changed = await call(w.client, "update_memory", memory_id=first, content="Orders moved.")
+        rule = await w.write(RULE, kind="convention")
+        await prompted(w, "another")
+        c = await w.write(C)
+        go_back(project, since, first, b, changed["memoryId"], rule, c)
+        assert await prompted(w, "another") == ""
+        told = await prompted(w)
+        assert await prompted(w) == ""
+        assert await w.recalled() == {A, C, RULE}
+        head = await read(w.client, "memory_head")
+
+        assert "2 memories of the turns that were left not recalled" in told
+        assert RULE in told
+        assert B not in told
+        assert "2 memories: " + MARK in head
+        assert "2 memories of turns" in await undo(settings, "follow")
+        assert await w.recalled() == {"Orders moved.", B, C, RULE}
+        assert "not recalled" in await undo(settings, "follow")
+        assert await w.recalled() == {A, C, RULE}
+        moves = [each for each in history(project) if each["by"]["client"] == "git"]
+        assert [len(each["move"]["carries"]) for each in moves if "carries" in each["move"]] == [
+            3, 1, 3,
+        ]  # fmt: skip
+
+
+async def test_by_default_they_are_marked_and_the_move_is_offered(
+    settings: Settings, project: Path
+) -> None:
+    """Nothing is hidden before somebody says so."""
+    async with at_work(settings, project, "mark") as w:
+        since = now()
+        b = await w.write(B)
+        go_back(project, since, b)
+        told = await prompted(w)
+        assert await w.standing() == {A: "", B: MARK}
+        assert [each["content"] for each in await w.search()] == [A, B]
+        assert MARK in await w.context()
+
+        assert "memory-mcp git rewind" in told
+        assert B in told
+        async with beside(settings, "mark") as workspace:
+            assert await code.hide_marked(workspace) == 1
+        assert await w.recalled() == {A}
+        await undo(settings, "mark")
+        assert await w.standing() == {A: "", B: ""}
+
+
+async def test_a_session_that_ends_after_it_leaves_nothing_recalled(
+    settings: Settings, project: Path
+) -> None:
+    """No prompt follows: whoever works the inbox off next sees to it."""
+    async with at_work(settings, project, "follow") as w:
+        since = now()
+        b = await w.write(B)
+        go_back(project, since, b)
+    gone = {"event": "session-end", "session": SESSION, "transcript_path": "/gone", "reason": ""}
+    leave_event(str(machine_dir(project)), gone)
+    async with beside(settings, "follow") as workspace:
+        await sessions.process_inbox(workspace)
+        found = await search.search_memories(workspace, "", Filters(), 5)
+
+    assert isinstance(found, SearchResults)
+    assert [hit.record.content for hit in found.hits] == [A]
