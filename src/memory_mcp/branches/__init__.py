@@ -8,6 +8,8 @@ from memory_mcp.branches.checkpoint import (
     fork_branch,
     switch_branch,
 )
+from memory_mcp.branches.compare import compare_points
+from memory_mcp.branches.follow import follow_timeline
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
 from memory_mcp.branches.undo import preview_undo
@@ -17,7 +19,9 @@ __all__ = [
     "Decision",
     "backtrack",
     "checkpoint",
+    "compare_points",
     "decide_checkpoint",
+    "follow_timeline",
     "fork_branch",
     "preview_backtrack",
     "preview_undo",

@@ -46,6 +46,8 @@ GROUPS: Final = {
               "where the project stands: checkpoints, pending approvals, left lines"),
         Entry("log", "branches", "the timeline, drawn",
               "the timeline as a graph: checkpoints, branches, left lines"),
+        Entry("diff", "branches", "compare two points",
+              "what was known at one point of the timeline and not at another"),
         Entry("checkpoint", "branches", "seal a restore point",
               "seal a restore point, or decide a pending one"),
         Entry("backtrack", "branches", "go back, or restore",
@@ -118,7 +120,6 @@ LISTED: Final = tuple(chain.from_iterable(GROUPS.values()))
 
 _PAGE: Final = """\
 usage: memory-mcp [OPTION ...] COMMAND ...
-
 A memory for agents that stays coherent. Without a command: serve over stdio.
 
 {commands}

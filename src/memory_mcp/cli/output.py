@@ -152,9 +152,10 @@ def open_screen() -> TextIO:
     return cast("TextIO", _Screen())
 
 
-def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
+def print_styled(lines: Iterable[Sequence[tuple[str, str]]], *, whole: bool = False) -> None:
     """Print lines of texts, each with its style: cut and in colours on a terminal, else plain.
 
+    With `whole` none is cut.
     Rich decides whether there are colours: none with NO_COLOR, or on a terminal without them.
     """
     if not sys.stdout.isatty():
@@ -169,7 +170,8 @@ def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
     width = int(find_width())
     for line in lines:
         text = Text.assemble(*((make_printable(part), style) for part, style in line))
-        text.truncate(width, overflow="ellipsis")
+        if not whole:
+            text.truncate(width, overflow="ellipsis")
         console.print(text.plain if plain else text, markup=False, emoji=False)
 
 
@@ -203,6 +205,28 @@ def print_json(value: object) -> None:
     """Print a value for a program."""
     write_json(f"{json.dumps(value, ensure_ascii=False, indent=2)}\n")
     flush_output()
+
+
+def print_json_line(value: object) -> None:
+    """Print a value for a program that reads line by line."""
+    write_json(f"{json.dumps(value, ensure_ascii=False)}\n")
+    flush_output()
+
+
+def refuse_lost_output() -> None:
+    """Notice that the reader of a pipe has left although nothing is written to it.
+
+    Raises:
+        LostOutputError: nobody reads any more.
+    """
+    if sys.platform == "win32":  # there it is noticed when something is written
+        return
+    import select
+
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)  # errors are reported whatever is asked for
+    if any(found & (select.POLLERR | select.POLLHUP) for _, found in poll.poll(0)):
+        raise LostOutputError(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
 
 
 def write_json(text: str) -> None:
