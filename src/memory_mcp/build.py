@@ -270,6 +270,7 @@ def _build_postgres_stores(
     """Everything in one database; the project's bank is everyone's who may use that."""
     from memory_mcp.storage.postgres import (  # noqa: PLC0415  # an extra, and few have it
         Bank,
+        Identity,
         Postgres,
         PostgresErasedLog,
         PostgresHeads,
@@ -281,12 +282,10 @@ def _build_postgres_stores(
         follow_changes,
     )
 
-    database = Postgres(url.get_secret_value())
     user = places.scope.user
-    banks = (
-        Bank(database, *_name_bank(settings.project_name, places, owned)),
-        Bank(database, user, ""),
-    )
+    owner, project = _name_bank(settings.project_name, places, owned)
+    database = Postgres(url.get_secret_value(), Identity(user, owner, project))
+    banks = (Bank(database, owner, project), Bank(database, user, ""))
     indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
     return Stores(
         heads=PostgresHeads(banks[0]),

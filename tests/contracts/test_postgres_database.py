@@ -23,7 +23,7 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.storage.postgres import schema
-from memory_mcp.storage.postgres.database import Postgres, fetch
+from memory_mcp.storage.postgres.database import Identity, Postgres, fetch
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
@@ -42,15 +42,23 @@ def empty_url(postgres_url: str) -> str:
 
 
 @pytest.fixture
-async def database(postgres_url: str) -> AsyncGenerator[Postgres]:
-    database = Postgres(postgres_url, connections_max=2)
-    yield database
-    await database.aclose()
+async def bank(postgres_url: str) -> AsyncGenerator[Bank]:
+    bank = new_bank(postgres_url, connections_max=2)
+    yield bank
+    await bank.database.aclose()
+
+
+@pytest.fixture
+def database(bank: Bank) -> Postgres:
+    return bank.database
+
+
+NOBODY = Identity("nobody", "nobody", "nowhere")
 
 
 async def test_many_that_come_first_make_the_tables_once(empty_url: str) -> None:
     """A team updates at once: whoever is second waits, and finds everything done."""
-    databases = [Postgres(empty_url) for _ in range(5)]
+    databases = [Postgres(empty_url, NOBODY) for _ in range(5)]
     rows = await asyncio.gather(*(each.rows("SELECT version FROM migration") for each in databases))
     for each in databases:
         await each.aclose()
@@ -67,12 +75,12 @@ async def test_each_older_schema_is_brought_forward(
     """Whoever skips releases gets the same tables as whoever took each, and keeps the records."""
     with monkeypatch.context() as older:
         older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:version])
-        before = Postgres(empty_url)
+        before = Postgres(empty_url, NOBODY)
         await before.rows("SELECT 1")
         await before.aclose()
     record = Scribe().record()
-    database = Postgres(empty_url)
-    store = PostgresRecords(new_bank(empty_url, database), make_fields)
+    bank = new_bank(empty_url)
+    database, store = bank.database, PostgresRecords(bank, make_fields)
     await store.put(record)
 
     assert await store.get(record.id) == record
@@ -84,7 +92,7 @@ async def test_each_older_schema_is_brought_forward(
 
 async def test_an_older_server_refuses_a_newer_schema(empty_url: str) -> None:
     """It would write rows that the newer one takes for broken."""
-    database = Postgres(empty_url)
+    database = Postgres(empty_url, NOBODY)
     await database.rows("INSERT INTO migration VALUES (99)")
     await database.aclose()
 
@@ -111,10 +119,10 @@ async def test_a_connection_that_is_lost_in_a_statement_is_replaced(
 
 
 async def test_a_record_whose_answer_was_lost_is_stored_once(
-    database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+    bank: Bank, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commit may have arrived although its answer did not."""
-    store = PostgresRecords(new_bank(database.url, database), make_fields)
+    store = PostgresRecords(bank, make_fields)
     record = scribe.record()
     await store.ids()
     lost: list[str] = []
@@ -135,10 +143,9 @@ async def test_a_record_whose_answer_was_lost_is_stored_once(
 
 
 async def test_a_transaction_that_is_lost_leaves_nothing_of_itself(
-    database: Postgres, scribe: Scribe
+    bank: Bank, database: Postgres, scribe: Scribe
 ) -> None:
     """Half of an erasure, or of a move, must not be seen by anybody."""
-    bank = new_bank(database.url, database)
     store = PostgresRecords(bank, make_fields)
     record = scribe.record()
     await store.put(record)
@@ -208,7 +215,7 @@ async def test_what_only_reads_is_refused(database: Postgres) -> None:
 async def test_no_error_shows_the_password(url: str, says: str) -> None:
     """Errors go to models, logs and issues."""
     with pytest.raises(StoreUnavailableError, match=says) as raised:
-        await Postgres(url).rows("SELECT 1")
+        await Postgres(url, NOBODY).rows("SELECT 1")
     assert not re.search("hunter2|ada", str(raised.value))
 
 
@@ -216,7 +223,7 @@ async def test_a_database_that_is_not_there_is_named(postgres_url: str) -> None:
     """A misspelt name is no outage: it says what to correct."""
     del postgres_url
     with pytest.raises(StoreUnavailableError, match=r"nowhere_at_all.*MEMORY_POSTGRES_URL"):
-        await Postgres(beside("nowhere_at_all")).rows("SELECT 1")
+        await Postgres(beside("nowhere_at_all"), NOBODY).rows("SELECT 1")
 
 
 @pytest.mark.parametrize(
@@ -232,9 +239,9 @@ def test_an_address_is_shown_without_secrets(url: str, name: str) -> None:
     assert name_database(url) == name
 
 
-async def test_two_banks_share_nothing(database: Postgres, scribe: Scribe) -> None:
+async def test_two_banks_share_nothing(bank: Bank, scribe: Scribe) -> None:
     """A project's memories and a user's are in the same tables."""
-    banks = [Bank(database, scribe.record().id, project) for project in ("shop", "")]
+    banks = [bank, Bank(bank.database, bank.owner, "")]
     stores = [PostgresRecords(bank, make_fields) for bank in banks]
     record = scribe.record()
     await stores[0].put(record)
@@ -252,10 +259,10 @@ def a_head(scribe: Scribe, revision: int = 1) -> Head:
 
 
 async def test_a_move_whose_answer_was_lost_has_succeeded(
-    database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+    bank: Bank, database: Postgres, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Told that it failed, the session would move the head a second time."""
-    heads = PostgresHeads(new_bank(database.url, database))
+    heads = PostgresHeads(bank)
     assert await heads.read() is None
     head = a_head(scribe)
     real, lost = database.transact, list[int]()
@@ -283,10 +290,9 @@ async def test_a_move_whose_answer_was_lost_has_succeeded(
 
 @pytest.mark.parametrize("damage", ["", "{", "null", '{"schema_version": 1}'])
 async def test_a_damaged_head_is_kept_until_the_doctor_sets_it_aside(
-    database: Postgres, scribe: Scribe, damage: str
+    bank: Bank, scribe: Scribe, damage: str
 ) -> None:
     """It can be made anew from the records, but that is a decision, not an accident."""
-    bank = new_bank(database.url, database)
     heads = PostgresHeads(bank)
     await heads.replace(a_head(scribe), expected=0)
     await bank.rows(
@@ -304,9 +310,8 @@ async def test_a_damaged_head_is_kept_until_the_doctor_sets_it_aside(
     assert [row[0] for row in kept] == [damage]
 
 
-async def test_half_a_journal_is_not_completed(database: Postgres, scribe: Scribe) -> None:
+async def test_half_a_journal_is_not_completed(bank: Bank, scribe: Scribe) -> None:
     """Half of an import must not be taken for the whole of it."""
-    bank = new_bank(database.url, database)
     journal = PostgresImportJournal(bank)
     await journal.note([scribe.record(), scribe.record()])
     await bank.rows("DELETE FROM journal WHERE bank = :bank AND number = 2")
@@ -316,26 +321,24 @@ async def test_half_a_journal_is_not_completed(database: Postgres, scribe: Scrib
     assert await journal.waiting()
 
 
-async def test_whoever_dies_lets_go_of_the_journal(database: Postgres) -> None:
+async def test_whoever_dies_lets_go_of_the_journal(bank: Bank) -> None:
     """The lock of a process that was killed must keep nobody out."""
-    journals = [PostgresImportJournal(new_bank(database.url, database))]
-    journals.append(PostgresImportJournal(journals[0]._bank))  # pyright: ignore[reportPrivateUsage]
+    journals = [PostgresImportJournal(bank), PostgresImportJournal(bank)]
     async with journals[0].alone() as first:
         assert first
         execute(
-            database.url,
+            bank.database.url,
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' "
-            f"AND objid = {await journals[0]._bank.number()}",  # pyright: ignore[reportPrivateUsage]
+            f"AND objid = {await bank.number()}",
         )
         async with journals[1].alone() as second:
             assert second
 
 
 async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
-    database: Postgres, scribe: Scribe
+    bank: Bank, scribe: Scribe
 ) -> None:
     """A team's memory may be a million records, and each command is a start."""
-    bank = new_bank(database.url, database)
     store, index = PostgresRecords(bank, make_fields), PostgresIndex(bank, make_fields)
     assert not await index.is_in_step(), "nobody has made it"
     await index.mark_complete()

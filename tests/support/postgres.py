@@ -1,7 +1,8 @@
 """A PostgreSQL server for tests: the one that MEMORY_TEST_POSTGRES names, or one on this machine.
 
-Each process of a run makes a database of its own there, and drops it in the end. Where there is no
-server, tests that need one are skipped, and say why.
+Each process of a run makes a database of its own there, and drops it in the end; and a role that
+owns it, because a superuser is held to no policy. Where there is no server, tests that need one are
+skipped, and say why.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
@@ -24,7 +26,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory_mcp.config.places import name_folder
-from memory_mcp.storage.postgres.database import Postgres, connect
+from memory_mcp.storage.postgres.database import Identity, Postgres, connect
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE
 
@@ -50,12 +52,13 @@ def why_no_server() -> str:
 def execute(url: str, *statements: str) -> list[Any]:
     """Run statements outside of a transaction, each by itself; what the last one returns.
 
-    In a thread, because a fixture may be asked for by a test whose loop runs.
+    On everyone's rows. In a thread, because a fixture may be asked for by a test whose loop runs.
     """
 
     async def run() -> list[Any]:
-        connection = await connect(url)
+        connection = await connect(beside(name) if (name := _own_name(url)) else url)
         try:
+            await connection.execute("SET memory_mcp.everyone = 'on'")
             return [await connection.fetch(statement) for statement in statements][-1]
         finally:
             await connection.close()
@@ -69,15 +72,30 @@ def beside(name: str) -> str:
     return f"{SERVER.rpartition('/')[0]}/{name}"
 
 
+def _own_name(url: str) -> str:
+    """The name of a database that this process made; '' for another one."""
+    name = url.rpartition("/")[2]
+    return name if name.startswith(_OWN) else ""
+
+
+_OWN: Final = "memory_test_"
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Generator[str]:
     """A database of this process, without any table."""
     if why := why_no_server():
         pytest.skip(why)
-    name = f"memory_test_{uuid4().hex[:12]}"
-    execute(SERVER, f"CREATE DATABASE {name}")
-    yield beside(name)
-    execute(SERVER, f"DROP DATABASE {name} WITH (FORCE)")
+    name = f"{_OWN}{uuid4().hex[:12]}"
+    parts = urlsplit(SERVER)
+    execute(
+        SERVER,
+        f"CREATE ROLE {name} LOGIN PASSWORD '{parts.password or name}'",
+        f"CREATE DATABASE {name} OWNER {name}",
+    )
+    host = parts.netloc.rpartition("@")[2]
+    yield urlunsplit(parts._replace(netloc=f"{name}:{parts.password or name}@{host}", path=name))
+    execute(SERVER, f"DROP DATABASE {name} WITH (FORCE)", f"DROP ROLE {name}")
 
 
 @pytest.fixture
@@ -148,9 +166,15 @@ def tables_with(text: str, url: str = "") -> list[str]:
     ]
 
 
-def new_bank(url: str, database: Postgres | None = None) -> Bank:
-    """A bank that nobody has used yet."""
-    return Bank(database or Postgres(url), f"user-{os.getpid()}-{next(_BANKS)}", "shop")
+def new_bank(url: str, *, connections_max: int = 8) -> Bank:
+    """A bank that nobody has used yet, by a connection that sees no other."""
+    return open_bank(url, f"user-{os.getpid()}-{next(_BANKS)}", connections_max=connections_max)
+
+
+def open_bank(url: str, owner: str, project: str = "shop", *, connections_max: int = 8) -> Bank:
+    """This bank, by a connection that sees no other."""
+    seen = Identity(owner, owner, project)
+    return Bank(Postgres(url, seen, connections_max=connections_max), owner, project)
 
 
 class PrivateServer:

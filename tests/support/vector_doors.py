@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from fakes import Scribe
-from postgres import new_bank
+from postgres import new_bank, open_bank
 from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
@@ -17,7 +17,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Chunk, Filters, PassageVectors, View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex, VectorIndex
-from memory_mcp.storage.postgres import Bank, Postgres, PostgresIndex, PostgresVectors
+from memory_mcp.storage.postgres import PostgresIndex, PostgresVectors
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
 
@@ -85,7 +85,7 @@ async def doors_to(where: Path | str | None, count: int) -> AsyncGenerator[list[
             doors = [Door(each, SqliteVectors(each)) for each in indexes]
         case str():
             first = new_bank(where)
-            banks = [Bank(Postgres(where), first.owner, first.project) for _ in range(count)]
+            banks = [open_bank(where, first.owner) for _ in range(count)]
             doors = [Door(PostgresIndex(b, make_fields), PostgresVectors(b)) for b in banks]
     await doors[0].index.mark_complete()
     yield doors

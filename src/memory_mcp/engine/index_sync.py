@@ -162,6 +162,8 @@ class SelfHealingIndex:
         return counts
 
     async def add(self, records: Sequence[Record]) -> None:
+        if self._in_step:  # a record brings its entry along
+            return
         try:
             await self.run(lambda: self._index.add(records))
         except StoreError:

@@ -4,6 +4,9 @@ What is run here may be run twice: a connection that is lost in the middle of a 
 tell whether that was carried out, so it is repeated once on another one. Every statement of this
 package is written for that. No lock is held between two calls.
 
+A connection says whose memories it may see before anything else, and the policies of the schema
+hold it to that.
+
 Errors name the database by its address, never by the user or the password in its URL.
 """
 
@@ -30,11 +33,12 @@ from memory_mcp.domain.limits import (
     STATEMENT_SECONDS_MAX,
 )
 from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.storage.postgres.schema import (
     NAMESPACE,
     Connection,
+    is_up_to_date,
     migrate,
-    require_known_schema,
 )
 
 T = TypeVar("T")
@@ -56,20 +60,43 @@ _LOST: Final = (
 _REPEATABLE: Final = (*_LOST, asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 
 
+@frozen
+class Identity:
+    """Whose memories a connection may see and write: a user's own, and those of one project.
+
+    A project without an owner is everyone's.
+    """
+
+    user: str
+    owner: str
+    project: str
+
+
+class _SchemaBehindError(Exception):
+    """The schema is older than this server."""
+
+
 class Postgres:
     """Runs statements on the database at this URL, whose schema it brings up to date first.
+
+    The database shows it the memories of this identity and no others.
 
     Errors of every method: `StoreUnavailableError` if the database cannot be reached, refuses, does
     not answer in time, or is a read-only standby; `NewerSchemaError` if a newer memory-mcp made its
     tables; `StoreDamagedError` if PostgreSQL says that its files are broken.
     """
 
-    def __init__(self, url: str, *, connections_max: int = DATABASE_CONNECTIONS_MAX) -> None:
+    def __init__(
+        self, url: str, identity: Identity, *, connections_max: int = DATABASE_CONNECTIONS_MAX
+    ) -> None:
         self.url = url
+        self.identity = identity
         self.name = name_database(url)
         self.speaker = f"memory-mcp {uuid4().hex[:8]}"
-        self._session = {**_SESSION, "application_name": self.speaker}
+        said = {f"memory_mcp.{name}": value for name, value in vars(identity).items()}
+        self._session = {**_SESSION, **said, "application_name": self.speaker}
         self._connections_max = connections_max
+        self._migrating: asyncio.Task[None] | None = None
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
             WeakKeyDictionary()
@@ -113,7 +140,7 @@ class Postgres:
             hear(payload)
 
         with self._translating():
-            connection = await connect(self.url, self._session)
+            connection = await connect(self.url)
         try:
             with self._translating():
                 await self._prepare(connection)
@@ -163,7 +190,7 @@ class Postgres:
     async def _connection(self) -> AsyncGenerator[Connection]:
         pool = await self._find_pool()
         try:
-            connection = await pool.acquire(timeout=DATABASE_POOL_SECONDS_MAX)
+            connection = await self._acquire(pool)
         except TimeoutError as error:
             if pool.get_idle_size() or pool.get_size() < self._connections_max:
                 raise
@@ -176,6 +203,25 @@ class Postgres:
         finally:
             with suppress(asyncpg.PostgresError, *_LOST):
                 await pool.release(connection)
+
+    async def _acquire(self, pool: Any) -> Connection:
+        try:
+            return await pool.acquire(timeout=DATABASE_POOL_SECONDS_MAX)
+        except _SchemaBehindError:
+            # with a million records this takes longer than a call may, and goes on without it
+            self._migrating = self._migrating or asyncio.create_task(self._migrate())
+            await asyncio.shield(self._migrating)
+            return await pool.acquire(timeout=DATABASE_POOL_SECONDS_MAX)
+
+    async def _migrate(self) -> None:
+        try:
+            connection = await connect(self.url)
+            try:
+                await migrate(connection, self.name)
+            finally:
+                await connection.close()
+        finally:
+            self._migrating = None
 
     async def _run(self, work: Work[T]) -> T:
         async with self._connection() as connection:
@@ -193,16 +239,16 @@ class Postgres:
                     reset=_keep_session,
                     timeout=DATABASE_CONNECT_SECONDS_MAX,
                     command_timeout=STATEMENT_SECONDS_MAX + DATABASE_CONNECT_SECONDS_MAX,
-                    server_settings=self._session,
                 )
             return self._pools[loop]
 
     async def _prepare(self, connection: Connection) -> None:
-        """Bring the schema up to date, or see that it is.
+        """Say whose connection it is, and see that the schema is up to date.
 
         Raises:
             StoreUnavailableError: the server is too old, or a standby.
             NewerSchemaError: a newer memory-mcp made the schema.
+            _SchemaBehindError: it is to be brought up to date.
         """
         version = connection.get_server_version().major
         if version < SERVER_VERSION_MIN:
@@ -210,10 +256,11 @@ class Postgres:
                 f"{self.name} is PostgreSQL {version}; memory-mcp needs {SERVER_VERSION_MIN} or a "
                 "newer one. Update that server, or name another in MEMORY_POSTGRES_URL."
             )
-        if await connection.fetchval("SELECT pg_is_in_recovery()"):
+        names, values = list(self._session), list(self._session.values())
+        if await connection.fetchval(_BEGIN_SESSION, names, values):
             raise StoreUnavailableError(_STANDBY.format(name=self.name))
-        if not await require_known_schema(connection, self.name):
-            await migrate(connection, self.name)
+        if not await is_up_to_date(connection, self.name):
+            raise _SchemaBehindError
 
     async def _forget_connections(self) -> None:
         """Use no connection again that was opened before the last failure."""
@@ -271,6 +318,12 @@ _SENTENCES: Final[tuple[tuple[Any, str], ...]] = (
 )
 """What is said of each kind of failure; the first that fits."""
 
+_BEGIN_SESSION: Final = """
+    SELECT pg_is_in_recovery() FROM (
+        SELECT count(set_config(name, value, false)) FROM unnest($1::text[], $2::text[])
+            said (name, value)) begun"""
+"""In a statement, because a pooler takes few settings at the start of a connection."""
+
 _SESSION: Final = {
     "search_path": NAMESPACE,
     "timezone": "UTC",
@@ -286,10 +339,10 @@ async def _keep_session(_connection: Connection) -> None:
     """Nothing here changes a session, so there is nothing to reset: a round trip less."""
 
 
-async def connect(url: str, session: Mapping[str, str] | None = None) -> Any:
+async def connect(url: str) -> Any:
     """A connection by itself, outside of any pool."""
     opening: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return await opening(url, timeout=DATABASE_CONNECT_SECONDS_MAX, server_settings=session)
+    return await opening(url, timeout=DATABASE_CONNECT_SECONDS_MAX)
 
 
 async def fetch(connection: Connection, statement: str, values: Mapping[str, Any]) -> Rows:

@@ -17,7 +17,7 @@ from memory_mcp.errors import ConflictError, NewerSchemaError, StoreDamagedError
 from memory_mcp.hints import name_step
 from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.rows import Bank
-from memory_mcp.storage.postgres.schema import Connection
+from memory_mcp.storage.postgres.schema import NAMESPACE, Connection
 from memory_mcp.storage.stored import (
     dump_head,
     dump_history_line,
@@ -120,7 +120,25 @@ class PostgresHeads:
                     "`memory-mcp doctor --repair` makes it anew.", repaired=repair,
                 )
             ]  # fmt: skip
-        return []
+        return await self._find_unbound_role()
+
+    async def _find_unbound_role(self) -> list[Finding]:
+        """The role, if row-level security does not hold it."""
+        (role,) = await self.bank.rows(
+            "SELECT rolname, rolsuper OR rolbypassrls AS unbound FROM pg_roles "
+            "WHERE rolname = current_user"
+        )
+        if not role["unbound"]:
+            return []
+        what = (
+            f"The role {role['rolname']!r} of {self.bank.database.name} is held to no row-level "
+            "security: only memory-mcp itself keeps users and projects apart."
+        )
+        remedy = (
+            "`CREATE ROLE memory LOGIN PASSWORD '…'`, let it own the database and the schema "
+            f"{NAMESPACE} with its tables, and name it in MEMORY_POSTGRES_URL."
+        )
+        return [Finding("role-above-policies", "should", what, remedy)]
 
     async def _set_aside(self) -> None:
         await self.bank.rows(

@@ -90,15 +90,19 @@ _CORPUS: Final = """
 _VISIBLE_COUNTS: Final = f"""
     {CHAIN} SELECT asked.term, count(*) FROM unnest(:terms::text[], :queries::text[])
         asked (term, query)
-    CROSS JOIN LATERAL (
-        SELECT r.* FROM entry r WHERE r.recalled AND r.words @@ asked.query::tsquery) r
-    WHERE {VISIBLE} GROUP BY asked.term"""
+    CROSS JOIN LATERAL look_up(asked.query::tsquery) found (row) JOIN entry r USING (row)
+    WHERE r.recalled AND {VISIBLE} GROUP BY asked.term"""
 
 # Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a field counts as the ranking weighs it
+_LOOK_UP: Final = "look_up(:query::tsquery)"
+_MATCHES: Final = f"{_LOOK_UP} found (row) JOIN entry r USING (row) WHERE true"
+_NEWEST_MATCHES: Final = "entry r WHERE r.words @@ :query::tsquery"
+_LOOKED_UP_MAX: Final = 5_000
+"""Matches looked up by their words; of more than these, the newest are met going back in time."""
 _SCORED: Final = f"""
     matched AS MATERIALIZED (
-        SELECT r.row, r.id, r.words, r.length FROM entry r
-        WHERE {{condition}} AND r.recalled AND r.words @@ :query::tsquery AND {VISIBLE}
+        SELECT r.row, r.id, r.words, r.length FROM {{found}}
+            AND {{condition}} AND r.recalled AND {VISIBLE}
         ORDER BY r.id DESC LIMIT {_MATCHES_MAX}),
     scored AS (
         SELECT m.row, sum(asked.rarity * 2.2 * held.often
@@ -130,6 +134,15 @@ _AROUND: Final = f"""
 })
     SELECT near.of, near.steps, near.at, ({{wanted}}) IS TRUE AS wanted, {CANDIDATE}
     FROM near JOIN entry r USING (row) WHERE r.day = near.day ORDER BY near.of, near.steps"""
+
+_IN_STEP: Final = """
+    SELECT complete AND records + (SELECT count(*) FROM uncounted WHERE bank = :bank)
+            = (SELECT count(*) FROM record WHERE bank = :bank),
+        coalesce((
+            SELECT row = ANY(ARRAY(SELECT look_up(ask_all(tsvector_to_array(words)))))
+            FROM entry WHERE bank = :bank AND recalled AND length(words) > 0
+            ORDER BY id DESC LIMIT 1), true)
+    FROM bank WHERE number = :bank"""
 
 _GONE: Final = """WITH RECURSIVE doomed (id) AS (
         (SELECT target FROM erasure WHERE bank = :bank
@@ -200,12 +213,15 @@ class PostgresIndex:
         return IdSummary(*rows[0])
 
     async def is_in_step(self) -> bool:
-        """Whether every record has its entry, by their numbers: both come and go together."""
-        rows = await self.bank.rows(
-            "SELECT complete AND records + (SELECT count(*) FROM uncounted WHERE bank = :bank) "
-            "= (SELECT count(*) FROM record WHERE bank = :bank) FROM bank WHERE number = :bank"
-        )
-        return bool(rows[0][0])
+        """Whether every record has its entry, by their numbers: both come and go together.
+
+        Raises:
+            IndexDamagedError: no words lead to the newest entry, as after a restored dump.
+        """
+        ((in_step, found),) = await self.bank.rows(_IN_STEP)
+        if not found:
+            raise IndexDamagedError(f"The index in {self.bank.database.name} has lost its words.")
+        return in_step
 
     async def mark_complete(self) -> None:
         await self.bank.rows("UPDATE bank SET complete = true WHERE number = :bank")
@@ -251,9 +267,10 @@ class PostgresIndex:
             return []
         await count_terms(self.bank)
         rows = await self._read(
-            "SELECT term, records FROM term WHERE bank = :bank AND trigrams && :trigrams "
-            "ORDER BY cardinality(ARRAY(SELECT unnest(trigrams) INTERSECT "
-            f"SELECT unnest(:trigrams))) DESC, term LIMIT {_SPELLINGS_MAX}",
+            "SELECT term, records FROM (SELECT term, count(*) AS same FROM trigram "
+            "WHERE bank = :bank AND trigram = ANY(:trigrams) GROUP BY term "
+            f"ORDER BY same DESC, term LIMIT {_SPELLINGS_MAX}) near "
+            "JOIN term t USING (term) WHERE t.bank = :bank ORDER BY same DESC, term",
             {"trigrams": trigrams},
         )
         return [(row[0], row[1]) for row in rows]
@@ -274,9 +291,9 @@ class PostgresIndex:
             "rarities": [measure_rarity(n, corpus.records) for n in counts.values()],
         }
         found: dict[RecordId, Candidate] = {}
-        for query in plan_queries(number, counts, _MATCHES_MAX):
+        for query, matches in plan_queries(number, counts, _MATCHES_MAX):
             values = {**asked, **view_values(view), "query": query, "limit": limit}
-            best = await self._find_best(values, filters)
+            best = await self._find_best(values, filters, matches)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -288,9 +305,14 @@ class PostgresIndex:
         if len(row) < QUOTE_TERMS_MIN:
             return []
         number = await self.bank.number()
-        phrase = " <-> ".join(f"{quote_lexeme(number, term)}:A" for term in row)
+        lexemes = [quote_lexeme(number, term) for term in row]
         return await self._find_candidates(
-            view, filters, limit, " AND r.recalled AND r.words @@ :query::tsquery", query=phrase
+            view,
+            filters,
+            limit,
+            f" AND r.row IN (SELECT {_LOOK_UP}) AND r.recalled AND r.words @@ :phrase::tsquery",
+            query=" & ".join(lexemes),
+            phrase=" <-> ".join(f"{lexeme}:A" for lexeme in lexemes),
         )
 
     async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
@@ -365,7 +387,7 @@ class PostgresIndex:
         sides = ["(r.id >= :part AND r.id < :after)"]
         values: dict[str, Any] = {"part": part, "after": f"{part}g", "limit": limit}
         if len(part) >= ID_END_CHARS_MIN:
-            sides.append("(reverse(r.id) >= :end AND reverse(r.id) < :past)")
+            sides.append("(r.backwards >= :end AND r.backwards < :past)")
             values |= {"end": part[::-1], "past": f"{part[::-1]}g"}
         chain, seen = (CHAIN, f" AND {VISIBLE}") if view else ("", "")
         rows = await self._read(
@@ -445,9 +467,7 @@ class PostgresIndex:
         Raises:
             IndexDamagedError: not every record is in.
         """
-        rows = await self.bank.rows(statement, values)
-        await require_complete(self.bank)
-        return rows
+        return await read_complete(self.bank, statement, values)
 
     async def _ask(self, terms: Sequence[str]) -> Mapping[str, Any]:
         """The values that ask for each of these terms by itself."""
@@ -466,11 +486,15 @@ class PostgresIndex:
         )
         return [parse_candidate(row) for row in rows]
 
-    async def _find_best(self, values: Mapping[str, Any], filters: Filters) -> list[Candidate]:
-        """The best of the newest visible matches."""
+    async def _find_best(
+        self, values: Mapping[str, Any], filters: Filters, matches: int
+    ) -> list[Candidate]:
+        """The best of the newest visible matches, of which there are so many at most."""
         condition, own = build_filter(filters)
+        found = _MATCHES if matches <= _LOOKED_UP_MAX else _NEWEST_MATCHES
+        scored = _SCORED.format(found=found, condition=condition)
         rows = await self._read(
-            f"{CHAIN}, {_SCORED.format(condition=condition)} SELECT {CANDIDATE} "
+            f"{CHAIN}, {scored} SELECT {CANDIDATE} "
             "FROM scored JOIN entry r USING (row) ORDER BY scored.score DESC, r.id DESC "
             "LIMIT :limit",
             {**values, **own},
@@ -487,19 +511,19 @@ def measure_rarity(count: int, records: int) -> float:
     return max(log((records - count + 0.5) / (count + 0.5)) if records > count else 0, _RARITY_MIN)
 
 
-def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> list[str]:
+def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> list[tuple[str, int]]:
     """Queries that share no match and together find every record with a term, best first.
 
-    The first one has at most `matches_max` matches, unless even the two rarest terms together have
-    more.
+    With each the number of its matches at most. The first one has at most `matches_max`, unless
+    even the two rarest terms together have more.
     """
     rising = [term for _, term in sorted((n, term) for term, n in counts.items() if n)]
     rare: list[str] = []
     matches = 0
     for term in rising:
-        matches += counts[term]
-        if matches > matches_max:
+        if matches + counts[term] > matches_max:
             break
+        matches += counts[term]
         rare.append(term)
     common = rising[len(rare) :]
 
@@ -507,24 +531,36 @@ def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> li
         return "(" + " | ".join(quote_lexeme(number, term) for term in terms) + ")"
 
     if not common:
-        return [any_of(rare)] if rare else []
-    if not rare and len(common) == 1:
-        return [any_of(common)]
-    first = any_of(rare) if rare else f"({any_of(common[:1])} & {any_of(common[1:])})"
-    return [first, f"{any_of(common)} & !{first}"]
+        return [(any_of(rare), matches)] if rare else []
+    others = sum(counts[term] for term in common)
+    if rare:
+        first = any_of(rare)
+    elif len(common) == 1:
+        return [(any_of(common), others)]
+    else:
+        first = f"({any_of(common[:1])} & {any_of(common[1:])})"
+        matches = counts[common[0]]
+    return [(first, matches), (f"{any_of(common)} & !{first}", others)]
 
 
-async def require_complete(bank: Bank) -> None:
-    """Require that every record of the bank is in its index, unless parts of it will do.
+_IF_COMPLETE: Final = """
+    SELECT b.complete, answer.* FROM bank b
+    LEFT JOIN LATERAL (SELECT true AS found, asked.* FROM ({}) asked) answer ON true
+    WHERE b.number = :bank"""
+
+
+async def read_complete(
+    bank: Bank, statement: str, values: Mapping[str, Any] | None = None
+) -> Rows:
+    """Run a query, and see in the same statement that every record of the bank is in its index.
 
     Raises:
-        IndexDamagedError: not every record is in.
+        IndexDamagedError: not every record is in, and parts of them will not do.
     """
-    if PARTIAL_ANSWERS.get():
-        return
-    complete = await bank.rows("SELECT complete FROM bank WHERE number = :bank")
-    if not (complete and complete[0][0]):
+    rows = await bank.rows(_IF_COMPLETE.format(statement), values)
+    if not (rows and rows[0][0]) and not PARTIAL_ANSWERS.get():
         raise IndexDamagedError(f"The index in {bank.database.name} is not complete yet.")
+    return [row[2:] for row in rows if row[1]]
 
 
 def parse_candidate(row: Sequence[Any]) -> Candidate:

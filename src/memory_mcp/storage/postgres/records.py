@@ -29,7 +29,6 @@ class PostgresRecords:
     def __init__(self, bank: Bank, fields_of: Callable[[Record], SearchFields]) -> None:
         self._bank = bank
         self._fields_of = fields_of
-        self._listed = False
 
     def refuse_unreadable(self, record: Record) -> None:
         dump_record(record)
@@ -56,12 +55,11 @@ class PostgresRecords:
 
     async def ids(self) -> set[RecordId]:
         rows = await self._bank.rows("SELECT id FROM record WHERE bank = :bank")
-        self._listed = True
         return {RecordId(row[0]) for row in rows}
 
     def changed(self) -> bool:
-        """Once, so that a forget that was cut short is completed; then the index has it all."""
-        return not self._listed
+        """Others announce what they change, and a record brings its entry along."""
+        return False
 
     def may_be_emptied(self) -> bool:
         return True  # what the database says is so: no folder can be missing

@@ -38,7 +38,10 @@ INSERT: Final = """
             session, day, statement, mark, body, names, dates, extra, decode(meaning, 'hex'),
             decode(outline, 'hex'), words::tsvector, length
         FROM given WHERE json IS NULL OR id IN (SELECT id FROM stored)
-        ON CONFLICT DO NOTHING RETURNING row, id),
+        ON CONFLICT DO NOTHING RETURNING row, id, words, tags),
+    lookups AS (
+        INSERT INTO lookup (row, bank, lexemes)
+        SELECT row, :bank, strip(words) || name_tags(:bank, tags) FROM fresh),
     sources AS (
         INSERT INTO source (bank, row, source)
         SELECT DISTINCT :bank, row, unnest(derived_from) FROM fresh JOIN given USING (id)),
@@ -67,11 +70,15 @@ _COUNT: Final = """
         SELECT lexeme, count(*) AS records FROM counted, unnest(tsvector_to_array(words)) lexeme
         WHERE recalled GROUP BY lexeme),
     terms AS (
-        INSERT INTO term (bank, term, records, trigrams)
-        SELECT :bank, term, records, ARRAY(
-            SELECT DISTINCT substr(term, n, 3) FROM generate_series(1, length(term) - 2) n)
-        FROM (SELECT substr(lexeme, :prefix) AS term, records FROM held) named
-        ON CONFLICT (bank, term) DO UPDATE SET records = term.records + excluded.records)
+        INSERT INTO term (bank, term, records)
+        SELECT :bank, substr(lexeme, :prefix), records FROM held
+        ON CONFLICT (bank, term) DO UPDATE SET records = term.records + excluded.records
+        RETURNING term),
+    trigrams AS (
+        INSERT INTO trigram (bank, trigram, term)
+        SELECT DISTINCT :bank, substr(term, n, 3), term
+        FROM terms CROSS JOIN LATERAL generate_series(1, length(term) - 2) n
+        WHERE NOT EXISTS (SELECT FROM term t WHERE t.bank = :bank AND t.term = terms.term))
     UPDATE bank SET (records, marks, length) = (
         SELECT bank.records + count(*), bank.marks # coalesce(bit_xor(mark), 0),
             bank.length + coalesce(sum(length), 0) FROM counted)
@@ -95,6 +102,7 @@ class Bank:
     """The rows of one project, or of one user: those of an `owner` without a project.
 
     A project without an owner is everyone's. Every statement is given the bank's number as `:bank`.
+    The database shows its identity no other rows in any case.
     """
 
     def __init__(self, database: Postgres, owner: str, project: str) -> None:

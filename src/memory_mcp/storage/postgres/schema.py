@@ -5,6 +5,10 @@ schema refuses to work with it. A migration that was released is never changed a
 reads other terms out of a text brings a migration that deletes `entry` and `term` and clears what
 `bank` says of them: then the index is made anew, and no older server mixes in terms of its own.
 
+Policies show each session the rows of the banks that it named, in `memory_mcp.user`, `.owner` and
+`.project`, and let it write no others; the owner of the tables is held to them as well. A migration
+names `memory_mcp.everyone`, because it works on everyone's rows.
+
     bank            a project's memories, or a user's: everything else belongs to one of them
     record          the truth: the JSON of each record, as the files hold it
     head, history   where a project stands, and every move
@@ -246,7 +250,85 @@ CREATE TRIGGER announce_move AFTER UPDATE ON head
     REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION announce();
 """
 
-MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS)
+_TAGS: Final = """
+CREATE FUNCTION name_tags(of_bank integer, tags text[]) RETURNS tsvector LANGUAGE sql IMMUTABLE
+AS $$ SELECT array_to_tsvector(ARRAY(SELECT of_bank || '#' || tag FROM unnest(tags) tag)) $$;
+CREATE FUNCTION ask_all(lexemes text[]) RETURNS tsquery LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT string_agg($q$'$q$ || doubled || $q$'$q$, ' & ')::tsquery FROM unnest(lexemes) lexeme,
+        regexp_replace(lexeme, $q$([\\\\'])$q$, '\\1\\1', 'g') doubled
+$$;
+"""
+
+_LEAKPROOF: Final = """
+-- Where policies hold, an index serves only operators that PostgreSQL trusts to leak nothing of the
+-- rows they reject. Those of tsvector and arrays are none, and functions are not; unless the policy
+-- itself asks, as that of `lookup` does. Its rows are what words and tags lead from.
+CREATE TABLE lookup (
+    row bigint PRIMARY KEY REFERENCES entry ON DELETE CASCADE,
+    bank integer NOT NULL,
+    lexemes tsvector NOT NULL        -- `bank:term` and `bank#tag`
+);
+INSERT INTO lookup SELECT row, bank, strip(words) || name_tags(bank, tags) FROM entry;
+CREATE INDEX lookup_by_lexeme ON lookup USING gin (lexemes);
+DROP INDEX entry_by_word, entry_by_tag, entry_by_end;
+
+CREATE FUNCTION look_up(query tsquery) RETURNS SETOF bigint LANGUAGE plpgsql STABLE ROWS 200
+SET search_path = memory_mcp AS $$
+BEGIN
+    PERFORM set_config('memory_mcp.query', query::text, true);
+    RETURN QUERY SELECT lookup.row FROM lookup WHERE lexemes @@ query;  -- a superuser has no policy
+    PERFORM set_config('memory_mcp.query', '', true);
+END $$;
+
+ALTER TABLE entry ADD backwards text COLLATE "C" GENERATED ALWAYS AS (reverse(id)) STORED;
+CREATE INDEX entry_by_end ON entry (bank, backwards) WHERE recalled;
+
+CREATE TABLE trigram (
+    bank integer NOT NULL,
+    trigram text COLLATE "C" NOT NULL,
+    term text COLLATE "C" NOT NULL,
+    PRIMARY KEY (bank, trigram, term),
+    FOREIGN KEY (bank, term) REFERENCES term ON DELETE CASCADE
+);
+INSERT INTO trigram SELECT bank, unnest(trigrams), term FROM term;
+CREATE INDEX trigram_by_term ON trigram (bank, term);
+ALTER TABLE term DROP trigrams;
+"""
+
+_TABLES_OF_BANKS: Final = (
+    "record", "head", "history", "head_set_aside", "erased", "journal", "entry", "suppression",
+    "source", "erasure", "term", "trigram", "uncounted", "embedder",
+)  # fmt: skip
+_OWN_BANK: Final = "bank = ANY (ARRAY(SELECT number FROM bank))"
+_OWN_EMBEDDER: Final = "embedder = ANY (ARRAY(SELECT number FROM embedder))"
+
+_POLICIES: Final = "".join(
+    f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
+    f"CREATE POLICY {name} ON {table} {policy};"
+    for table, name, policy in (
+        (
+            "bank",
+            "named",
+            """USING (
+                (owner = current_setting('memory_mcp.user', true) AND project = '')
+                OR (owner = current_setting('memory_mcp.owner', true)
+                    AND project = current_setting('memory_mcp.project', true))
+                OR current_setting('memory_mcp.everyone', true) = 'on')""",
+        ),
+        *((table, "own", f"USING ({_OWN_BANK})") for table in _TABLES_OF_BANKS),
+        *((table, "own", f"USING ({_OWN_EMBEDDER})") for table in ("vector", "encoding")),
+        ("lookup", "written", f"FOR INSERT WITH CHECK ({_OWN_BANK})"),
+        (
+            "lookup",
+            "asked",
+            f"""FOR SELECT USING ({_OWN_BANK}
+                AND lexemes @@ nullif(current_setting('memory_mcp.query', true), '')::tsquery)""",
+        ),
+    )
+)
+
+MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES)
 """Each brings the schema to the next version, which is its place in this list."""
 
 
@@ -260,8 +342,8 @@ class Connection(Protocol):
     def get_server_version(self) -> Any: ...
 
 
-async def require_known_schema(connection: Connection, where: str) -> bool:
-    """Whether the schema is up to date.
+async def is_up_to_date(connection: Connection, where: str) -> bool:
+    """Whether the schema has the version of this server.
 
     Raises:
         NewerSchemaError: a newer memory-mcp made it.
@@ -275,8 +357,9 @@ async def require_known_schema(connection: Connection, where: str) -> bool:
 async def migrate(connection: Connection, where: str) -> None:
     """Bring the schema up to date, unless another process does it first; all of it or nothing."""
     async with connection.transaction():
+        await connection.execute(_BEGIN_MIGRATION)
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATING)
-        if await require_known_schema(connection, where):
+        if await is_up_to_date(connection, where):
             return
         await connection.execute(
             f"CREATE SCHEMA IF NOT EXISTS {NAMESPACE};"
@@ -287,6 +370,12 @@ async def migrate(connection: Connection, where: str) -> None:
         for version, script in enumerate(MIGRATIONS[done:], done + 1):
             await connection.execute(script)
             await connection.execute(f"INSERT INTO {NAMESPACE}.migration VALUES ($1)", version)
+
+
+_BEGIN_MIGRATION: Final = f"""
+    SET LOCAL search_path = {NAMESPACE};
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL memory_mcp.everyone = 'on'"""
 
 
 async def _find_version(connection: Connection) -> int:

@@ -14,7 +14,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import Candidate, Chunk, Filters, PassageVectors, StoredVectors, View
 from memory_mcp.storage.postgres.database import fetch
-from memory_mcp.storage.postgres.index import CANDIDATE, parse_candidate, require_complete
+from memory_mcp.storage.postgres.index import CANDIDATE, parse_candidate, read_complete
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import Connection
 from memory_mcp.storage.postgres.visible import CHAIN, VISIBLE, build_filter, view_values
@@ -24,11 +24,11 @@ _NUMBER: Final = "(SELECT number FROM embedder WHERE bank = :bank AND identity =
 
 _USE: Final = f"UPDATE embedder SET used_at = :now WHERE number = {_NUMBER} RETURNING number"
 _BEGIN: Final = """
-    WITH fresh AS (
-        INSERT INTO embedder (bank, identity, used_at) VALUES (:bank, :embedder, :now)
-        ON CONFLICT (bank, identity) DO NOTHING RETURNING number)
+    INSERT INTO embedder (bank, identity, used_at) VALUES (:bank, :embedder, :now)
+    ON CONFLICT (bank, identity) DO NOTHING RETURNING number"""
+_AWAIT_ALL: Final = f"""
     INSERT INTO encoding (embedder, row, until)
-    SELECT number, row, '' FROM fresh, entry WHERE entry.bank = :bank AND recalled"""
+    SELECT {_NUMBER}, row, '' FROM entry WHERE bank = :bank AND recalled"""
 
 _CLAIM: Final = f"""
     WITH next AS (
@@ -88,7 +88,7 @@ class PostgresVectors:
     async def claim(
         self, embedder: str, limit: int, now: datetime, until: datetime
     ) -> list[RecordId]:
-        await require_complete(self._bank)
+        await read_complete(self._bank, "SELECT 1")
         values = {"embedder": embedder, "now": format_time(now)}
         if not await self._bank.rows(_USE, values):
             await self._begin(values)
@@ -110,11 +110,11 @@ class PostgresVectors:
         await self._bank.transact(keep)
 
     async def missing(self, embedder: str) -> int:
-        await require_complete(self._bank)
-        rows = await self._bank.rows(
+        rows = await read_complete(
+            self._bank,
             f"""SELECT CASE WHEN {_NUMBER} IS NULL
                 THEN (SELECT count(*) FROM entry WHERE bank = :bank AND recalled)
-                ELSE (SELECT count(*) FROM encoding WHERE embedder = {_NUMBER}) END""",
+                ELSE (SELECT count(*) FROM encoding WHERE embedder = {_NUMBER}) END AS missing""",
             {"embedder": embedder},
         )
         return rows[0][0]
@@ -124,12 +124,10 @@ class PostgresVectors:
     ) -> list[Candidate]:
         if not (signs := pack_query_signs(pooled)):
             return []
-        await require_complete(self._bank)
         condition, values = build_filter(filters)
         asked = {"embedder": embedder, "signs": signs, "width": len(signs), "limit": limit}
-        rows = await self._bank.rows(
-            _NEAR.format(condition=condition), {**view_values(view), **values, **asked}
-        )
+        query = _NEAR.format(condition=condition)
+        rows = await read_complete(self._bank, query, {**view_values(view), **values, **asked})
         return [parse_candidate(row) for row in rows]
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors:
@@ -150,8 +148,7 @@ class PostgresVectors:
         return StoredVectors(found, damaged)
 
     async def damaged(self) -> int:
-        await require_complete(self._bank)
-        found: int = (await self._bank.rows(_UNENCODED))[0][0]
+        found: int = (await read_complete(self._bank, _UNENCODED))[0][0]
         last = {"row": 0, "embedder": 0, "chunk": 0}
         while rows := await self._bank.rows(_CHECKED_ROWS, {**last, "limit": _CHECKED_ROWS_MAX}):
             found += sum(not _is_whole(*stored) for _, _, _, *stored in rows)
@@ -172,7 +169,8 @@ class PostgresVectors:
         async def begin(connection: Connection) -> None:
             # whoever adds an entry meanwhile would not see that it is to be encoded
             await connection.execute("LOCK TABLE entry IN SHARE ROW EXCLUSIVE MODE")
-            await fetch(connection, _BEGIN, named)
+            if await fetch(connection, _BEGIN, named):
+                await fetch(connection, _AWAIT_ALL, named)
 
         await self._bank.transact(begin)
 

@@ -55,7 +55,8 @@ _CONDITIONS: Final = {
     "statement": "r.statement = :statement AND r.statement <> ''",
     "statements": "r.statement = ANY(:statements) AND r.statement <> ''",
     "layer": "r.layer = :layer",
-    "tags": "r.tags @> :tags AND cardinality(r.tags) > 0",
+    "tags": "r.tags @> :tags AND r.row IN (SELECT look_up(ask_all(ARRAY("
+    "SELECT :bank || '#' || tag FROM unnest(:tags) tag))))",
 }
 """The condition on `r` for each filter that has a value."""
 
