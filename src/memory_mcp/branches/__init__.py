@@ -8,6 +8,7 @@ from memory_mcp.branches.checkpoint import (
     fork_branch,
     switch_branch,
 )
+from memory_mcp.branches.get import get_checkpoint, get_memory
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
 from memory_mcp.branches.undo import preview_undo
@@ -19,6 +20,8 @@ __all__ = [
     "checkpoint",
     "decide_checkpoint",
     "fork_branch",
+    "get_checkpoint",
+    "get_memory",
     "preview_backtrack",
     "preview_undo",
     "read_log",

@@ -46,6 +46,8 @@ GROUPS: Final = {
               "where the project stands: checkpoints, pending approvals, left lines"),
         Entry("log", "branches", "the timeline, drawn",
               "the timeline as a graph: checkpoints, branches, left lines"),
+        Entry("view", "view", "see it as a page",
+              "the timeline and the memories as a page in the browser, to look and decide"),
         Entry("checkpoint", "branches", "seal a restore point",
               "seal a restore point, or decide a pending one"),
         Entry("backtrack", "branches", "go back, or restore",
@@ -118,7 +120,6 @@ LISTED: Final = tuple(chain.from_iterable(GROUPS.values()))
 
 _PAGE: Final = """\
 usage: memory-mcp [OPTION ...] COMMAND ...
-
 A memory for agents that stays coherent. Without a command: serve over stdio.
 
 {commands}
