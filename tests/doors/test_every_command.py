@@ -22,6 +22,7 @@ _RIGHT: dict[str, tuple[str, ...]] = {
     "forget": ("forget", "{id}"),
     "status": ("status",),
     "log": ("log",),
+    "diff": ("diff", "{checkpoint}"),
     "checkpoint": ("checkpoint", "The build is green."),
     "backtrack": ("backtrack", "{checkpoint}", "--mode", "continue"),
     "undo": ("undo",),

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from project_story import Story
 from viewing import OWN, PORT, Viewer, outside, viewing
 
 from memory_mcp.cli.main import main
-from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.graph import GraphNode, place_nodes
 from memory_mcp.server.page.document import (
     build_app_document,
@@ -116,7 +116,7 @@ async def test_every_answer_forbids_frames_scripts_and_caches(viewer: Viewer) ->
 
 async def test_every_read_answers(story: Story, viewer: Viewer) -> None:
     """An empty project and a full one have the same views."""
-    given = {"point": {"key": "start"}, "memory": None, "diff": {"a": "start", "b": "head"}}
+    given = {"point": {"point": "start"}, "memory": None, "diff": {"a": "start", "b": "head"}}
     for name in READS:
         if (arguments := given.get(name, {})) is not None:
             assert await viewer.read(name, **arguments) is not None
@@ -126,15 +126,17 @@ async def test_every_read_answers(story: Story, viewer: Viewer) -> None:
     assert [each["id"] for each in head["checkpoints"]] == [first]
     timeline = await viewer.read("timeline")
     assert [each["kind"] for each in timeline["nodes"]] == ["branch", "checkpoint", "start"]
-    point = await viewer.read("point", key=f"checkpoint:{first}")
+    point = await viewer.read("point", point=first)
     assert point["titles"] == ["Sessions are kept in Redis."]
-    then = await viewer.read("memories", at=f"checkpoint:{first}")
+    then = await viewer.read("memories", at=first)
     assert memory not in {each["memoryId"] for each in then["results"]}
     for asked in ({"query": "where are sessions"}, {"tag": "redis"}, {"category": "auth"}):
         found = await viewer.read("memories", **asked)
         assert [each["memoryId"] for each in found["results"]][:1] == [memory]
     whole = await viewer.read("memory", id=memory)
     assert whole["content"] == "Sessions are kept in Redis."
+    diff = await viewer.read("diff", a=first)
+    assert [each["memoryId"] for each in diff["onlyB"]] == [memory]
     figures = await viewer.read("figures")
     assert sum(each["tokens"] for each in figures["sections"]) >= figures["tokens"] - 20
     assert (await viewer.read("health"))["findings"] == []
@@ -155,7 +157,7 @@ async def test_a_backtrack_is_asked_done_and_undone(story: Story, viewer: Viewer
     assert (await viewer.read("head"))["memories"] == 2
     assert back["undo"] == {"action": "undo"}
     line = (await viewer.do(action="backtrack", to=first))[1]["line"]
-    assert await viewer.read("point", key=f"line:{line}")
+    assert await viewer.read("point", point=line)
     await viewer.do(action="backtrack", to=line)
     assert (await viewer.read("head"))["memories"] == 2
 
@@ -206,11 +208,10 @@ async def test_a_memory_is_corrected_pinned_and_hidden_and_each_is_undone(
     assert (kept["tags"], kept["title"]) == (["auth"], "Tokens")
 
 
-async def test_a_session_that_only_reads_changes_nothing_here(story: Story, viewer: Viewer) -> None:
+async def test_a_session_that_only_reads_changes_nothing_here(story: Story) -> None:
     """The page is one more door: the settings hold for it as well."""
     first = await story.say("Tokens live for 60 minutes.")
-    policy = story.workspace.policy.__class__(meta=True)
-    reading = Workspace(**{**vars(story.workspace), "policy": policy})
+    reading = replace(story.workspace, policy=replace(story.workspace.policy, meta=True))
     async with viewing(reading) as page:
         refused = await page.act(action="pin", memory_id=first, pinned=True)
         assert refused["success"] is False

@@ -71,6 +71,7 @@ from memory_mcp.domain.outcomes import (
     HeadReport,
     MemoryForgotten,
     MovePreview,
+    PointComparison,
     SearchResults,
     Skipped,
 )
@@ -260,6 +261,16 @@ class Memory:
         """Seal everything up to here as a restore point. `again` seals a phase once more."""
         return await branches.checkpoint(
             self._workspace, summary, phase, again=again, approval="approved"
+        )
+
+    async def compare_points(self, a: str, b: str = "head") -> PointComparison | Skipped:
+        """What was known at one point of the timeline and not at the other.
+
+        A point is a checkpoint, phase, left line, branch, `head`, `start`, or a time: "2026-01-31",
+        or "2h" for two hours ago.
+        """
+        return await branches.compare_points(
+            self._workspace, _require_text("a", a), _require_text("b", b)
         )
 
     async def preview_backtrack(self, to: str) -> MovePreview | Skipped:

@@ -41,6 +41,7 @@ from memory_mcp.domain.outcomes import (
     HeadReport,
     MemoryForgotten,
     MovePreview,
+    PointComparison,
     SearchResults,
     Skipped,
 )
@@ -175,6 +176,14 @@ class SyncMemory:
     ) -> CheckpointOutcome:
         """Seal everything up to here as a restore point. `again` seals a phase once more."""
         return self._run(partial(self._memory.checkpoint, summary, phase, again=again))
+
+    def compare_points(self, a: str, b: str = "head") -> PointComparison | Skipped:
+        """What was known at one point of the timeline and not at the other.
+
+        A point is a checkpoint, phase, left line, branch, `head`, `start`, or a time: "2026-01-31",
+        or "2h" for two hours ago.
+        """
+        return self._run(partial(self._memory.compare_points, a, b))
 
     def preview_backtrack(self, to: str) -> MovePreview | Skipped:
         """What going to this checkpoint, phase or left line would hide. Moves nothing."""

@@ -8,6 +8,7 @@ from memory_mcp.branches.checkpoint import (
     fork_branch,
     switch_branch,
 )
+from memory_mcp.branches.compare import compare_points, resolve_point
 from memory_mcp.branches.get import get_checkpoint, get_memory
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
@@ -18,6 +19,7 @@ __all__ = [
     "Decision",
     "backtrack",
     "checkpoint",
+    "compare_points",
     "decide_checkpoint",
     "fork_branch",
     "get_checkpoint",
@@ -26,5 +28,6 @@ __all__ = [
     "preview_undo",
     "read_log",
     "report_head",
+    "resolve_point",
     "switch_branch",
 ]

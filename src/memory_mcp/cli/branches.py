@@ -1,4 +1,4 @@
-"""`memory-mcp status`, `log`, `checkpoint`, `backtrack`, `undo` and `fork`."""
+"""`memory-mcp status`, `log`, `diff`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -19,6 +19,7 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.render.difference import render_difference, render_difference_fields
 from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
 from memory_mcp.render.outcomes import (
     render_effect,
@@ -61,6 +62,22 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
 def _add_log_options(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=whole_within(0), default=_LOG_LIMIT, metavar="N",
                         help=f"rows at most (default {_LOG_LIMIT}); 0 shows all")  # fmt: skip
+
+
+async def diff(workspace: Workspace, args: Namespace) -> Output | Skipped:
+    """Show what was known at one point and not at the other."""
+    found = await branches.compare_points(workspace, args.a, args.b)
+    if isinstance(found, Skipped):
+        return found
+    if not args.json:
+        output.print_styled(render_difference(found), whole=True)
+    return Output(render_difference_fields(found), silent=not args.json)
+
+
+def _add_diff_options(parser: ArgumentParser) -> None:
+    parser.add_argument("a", metavar="A", help="checkpoint, phase, left line, branch, head, start, "
+                        "or a time: 2026-01-31, 2h (ago)")  # fmt: skip
+    parser.add_argument("b", metavar="B", nargs="?", default="head", help="another (default: head)")
 
 
 async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
@@ -197,6 +214,7 @@ def _add_fork_options(parser: ArgumentParser) -> None:
 COMMANDS: Final = {
     "status": Subcommand(in_workspace(status)),
     "log": Subcommand(in_workspace(log), _add_log_options),
+    "diff": Subcommand(in_workspace(diff), _add_diff_options),
     "checkpoint": Subcommand(in_workspace(checkpoint), _add_checkpoint_options),
     "backtrack": Subcommand(in_workspace(backtrack), _add_backtrack_options),
     "undo": Subcommand(in_workspace(undo), _add_undo_options),

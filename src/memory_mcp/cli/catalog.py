@@ -48,6 +48,8 @@ GROUPS: Final = {
               "the timeline as a graph: checkpoints, branches, left lines"),
         Entry("view", "view", "see it as a page",
               "the timeline and the memories as a page in the browser, to look and decide"),
+        Entry("diff", "branches", "compare two points",
+              "what was known at one point of the timeline and not at another"),
         Entry("checkpoint", "branches", "seal a restore point",
               "seal a restore point, or decide a pending one"),
         Entry("backtrack", "branches", "go back, or restore",

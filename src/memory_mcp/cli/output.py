@@ -152,9 +152,10 @@ def open_screen() -> TextIO:
     return cast("TextIO", _Screen())
 
 
-def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
+def print_styled(lines: Iterable[Sequence[tuple[str, str]]], *, whole: bool = False) -> None:
     """Print lines of texts, each with its style: cut and in colours on a terminal, else plain.
 
+    With `whole` none is cut.
     Rich decides whether there are colours: none with NO_COLOR, or on a terminal without them.
     """
     if not sys.stdout.isatty():
@@ -169,7 +170,8 @@ def print_styled(lines: Iterable[Sequence[tuple[str, str]]]) -> None:
     width = int(find_width())
     for line in lines:
         text = Text.assemble(*((make_printable(part), style) for part, style in line))
-        text.truncate(width, overflow="ellipsis")
+        if not whole:
+            text.truncate(width, overflow="ellipsis")
         console.print(text.plain if plain else text, markup=False, emoji=False)
 
 

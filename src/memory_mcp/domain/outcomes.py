@@ -6,7 +6,7 @@ An expected outcome is a value here; only what the caller cannot have expected i
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
@@ -382,6 +382,50 @@ class TimelineLog:
     nodes: tuple[LogNode, ...]
     memories: Mapping[str, int]
     parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
+
+
+PointSubject = BranchTip | Checkpoint | Line | TimelineStart | datetime
+
+
+@frozen
+class Point:
+    """A place on the timeline that a user can name: the segments that count there, and when it was.
+
+    `shows` is what the name stands for; a `datetime` is the caller's branch as it was then. `at` is
+    None for a branch as it stands now.
+    """
+
+    name: str
+    shows: PointSubject
+    chain: frozenset[SegmentId]
+    at: datetime | None
+
+
+class Correction(NamedTuple):
+    """What one point has in place of what another has."""
+
+    before: Record
+    after: Record
+
+
+@frozen
+class PointComparison:
+    """What two points of the timeline do not have in common, oldest first.
+
+    A corrected memory is in `corrected` alone. `left` and `reached` are the checkpoints that hold
+    at the first point alone, and at the second one. `same` counts the memories of both. `authors`
+    names the member who wrote a memory, where that is not this user.
+    """
+
+    a: Point
+    b: Point
+    only_a: tuple[Record, ...]
+    only_b: tuple[Record, ...]
+    corrected: tuple[Correction, ...]
+    left: tuple[Checkpoint, ...]
+    reached: tuple[Checkpoint, ...]
+    same: int
+    authors: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
 
 
 @frozen

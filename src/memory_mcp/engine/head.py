@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 
-from memory_mcp.domain.ids import ROOT, RecordId
+from memory_mcp.domain.ids import ROOT, RecordId, parse_id_time
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, INDEX_FOLLOW_SECONDS_MAX
 from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
@@ -190,6 +190,32 @@ async def load_moves(workspace: Workspace) -> list[Record]:
     """The records of all moves."""
     bank = workspace.project
     return [record async for record in bank.records.scan(await bank.index.moves())]
+
+
+async def load_timeline_at(workspace: Workspace, head: Head, at: datetime) -> Timeline:
+    """The timeline as it stood then.
+
+    A segment whose move is unknown is placed as it is now, if it was begun by then.
+    """
+    moves = {record.id: record for record in await load_moves(workspace)}
+    if head.last is not None:  # its own file may not be written yet
+        moves[head.last.id] = head.last
+    known = head.timeline
+    then = fold_moves(record for record in moves.values() if record.created_at <= at)
+    rest = Timeline(
+        segments={
+            id_: segment
+            for id_, segment in known.segments.items()
+            if segment.move not in known.moves and parse_id_time(id_) <= at
+        },
+        given_up={
+            move: gone
+            for move, gone in known.given_up.items()
+            if move not in known.moves and parse_id_time(move) <= at
+        },
+        bases=known.bases,
+    )
+    return merge_lineages(then, rest)
 
 
 async def log_missing_moves(workspace: Workspace, moves: list[Record]) -> None:

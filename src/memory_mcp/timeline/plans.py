@@ -99,7 +99,7 @@ def require_branch(timeline: Timeline, branch: BranchName) -> None:
     """
     if branch not in timeline.branches:
         hint = f"or begin it with `memory-mcp --branch main fork {branch}`"
-        nearest = _find_nearest(branch, timeline.branches)
+        nearest = find_nearest(branch, timeline.branches)
         raise UnknownTargetError(
             "branch", branch, known=[*timeline.branches, hint], nearest=nearest
         )
@@ -131,8 +131,8 @@ def plan_backtrack(
         return _plan_back_to(timeline, branch, valid[CheckpointId(wanted)])
     if line := _find_line(timeline, branch, wanted, holding):
         return plan_restore(timeline, branch, line)
-    if phase := _PHASE.fullmatch(wanted):
-        checkpoint = _require_phase(timeline, branch, int(phase.group(1)), holding)
+    if (phase := read_phase(wanted)) is not None:
+        checkpoint = require_phase(timeline, branch, phase, holding)
         return _plan_back_to(timeline, branch, checkpoint)
     for waiting in timeline.pending(branch):
         if waiting.id == wanted:
@@ -152,8 +152,8 @@ def require_checkpoint(timeline: Timeline, branch: BranchName, at: str) -> Check
         wanted = resolve_name("checkpoints", wanted, valid)
     if wanted in valid:
         return valid[CheckpointId(wanted)]
-    if phase := _PHASE.fullmatch(wanted):
-        return _require_phase(timeline, branch, int(phase.group(1)))
+    if (phase := read_phase(wanted)) is not None:
+        return require_phase(timeline, branch, phase)
     raise _unknown_error(timeline, branch, wanted)
 
 
@@ -163,7 +163,7 @@ def resolve_name(what: str, part: str, names: Iterable[str]) -> str:
     Raises:
         AmbiguousIdError: it fits several.
     """
-    found = () if _PHASE.fullmatch(part) else find_by_part(part, names)
+    found = () if read_phase(part) is not None else find_by_part(part, names)
     if len(found) > 1:
         raise AmbiguousIdError(what, part, found)
     return found[0] if found else part
@@ -292,10 +292,21 @@ def _find_line(
     return longest[0] if longest else None
 
 
-def _require_phase(
+def read_phase(name: str) -> int | None:
+    """The phase that the name stands for (`2`, `phase 2`), if it is one."""
+    found = _PHASE.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def require_phase(
     timeline: Timeline, branch: BranchName, phase: int, holding: Collection[SegmentId] = ()
 ) -> Checkpoint:
-    """The newest checkpoint of the phase on the branch."""
+    """The newest checkpoint of the phase on the branch.
+
+    Raises:
+        UnknownTargetError: with the checkpoints there are.
+        InvalidRequestError: it is pending, or was left by a backtrack.
+    """
     found = [c for c in timeline.valid(branch) if c.phase == phase]
     if found:
         return found[-1]
@@ -333,9 +344,10 @@ def _unknown_error(
         what,
         wanted,
         known=[*valid, *lost, *lines, f"{START} (before every checkpoint)"],
-        nearest=_find_nearest(wanted, [*valid, *lines]),
+        nearest=find_nearest(wanted, [*valid, *lines]),
     )
 
 
-def _find_nearest(wanted: str, known: Sequence[str]) -> str:
+def find_nearest(wanted: str, known: Sequence[str]) -> str:
+    """The known name that is most like it; '' if none is."""
     return next(iter(get_close_matches(wanted, known, n=1)), "")

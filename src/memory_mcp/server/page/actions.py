@@ -19,6 +19,7 @@ from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import choose_bank, load_records, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+from memory_mcp.render.difference import compare_words
 from memory_mcp.render.outcomes import (
     render_effect,
     render_preview,
@@ -241,7 +242,7 @@ async def _correct(workspace: Workspace, action: Correct) -> Fields:
     said = f"Replace what {_quote(old)} says? A backtrack brings the old text back."
     token = _make_token("correct", old.id, action.content, action.title, action.reason)
     if asked := _ask(said, token, action.confirm):
-        return {**asked, "old": old.content, "new": action.content}
+        return {**asked, "words": compare_words(old.content, action.content)}
     done = await memories.update_memory(
         workspace, old.id, action.content, action.title, action.reason
     )

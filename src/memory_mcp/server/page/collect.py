@@ -29,7 +29,7 @@ async def collect_page(workspace: Workspace) -> dict[str, Any]:
     rows = await _collect_rows(workspace)
     points = [node for node in timeline.get("nodes", ()) if node["kind"] in ("checkpoint", "line")]
     for node in points[:_POINTS_MAX]:
-        await _try(keep, "point", key=node["key"])
+        await _try(keep, "point", point=node["name"])
     for row in rows[:EXPLAINED_MAX]:
         await _try(keep, "memory", id=row["memoryId"])
     return {"answers": answers, "memories": rows}

@@ -1,109 +1,73 @@
-"""The points of the timeline that the page names, and what is told of each.
+"""The points of the timeline as the page shows them: what was known, and what a move would do."""
 
-A point is where a branch, a checkpoint or a left line stands; the graph names them by their keys.
-"""
-
-from datetime import datetime
 from typing import Any, Final
 
 from memory_mcp import branches
-from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, SegmentId
-from memory_mcp.domain.outcomes import CheckpointDetails, MovePreview, Skipped
+from memory_mcp.domain.outcomes import CheckpointDetails, Correction, MovePreview, Point, Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import View
-from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
-from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.domain.timeline import Checkpoint, Line
+from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Workspace, refuse_reads
-from memory_mcp.errors import InvalidRequestError, UnknownTargetError
-from memory_mcp.frozen import frozen
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.render.difference import compare_words
 from memory_mcp.render.outcomes import render_effect, render_record
 
 Fields = dict[str, Any]
 
-NOW: Final = ""
+NOW: Final = "head"
+"""The name of the point where the caller's branch stands."""
 
 
-@frozen
-class Point:
-    """What was visible at a place of the timeline; `until`: what was written later is not of it."""
-
-    view: View
-    until: datetime | None = None
-
-
-async def find_point(workspace: Workspace, key: str) -> Point:
-    """The point of that key, as the graph names its nodes; without a key, now.
+async def find_point(workspace: Workspace, name: str) -> Point:
+    """The point of that name; without one, now.
 
     Raises:
-        UnknownTargetError: the timeline has no such node.
+        UnknownTargetError: nothing has that name; the message lists what there is.
     """
-    timeline = (await load_head(workspace)).timeline
-    if key == NOW:
-        return Point(make_view(workspace, timeline))
-    now = workspace.clock.now()
-    kind, _, name = key.partition(":")
-    if kind == "branch" and name in timeline.branches:
-        return Point(View(chain=timeline.chain(BranchName(name)), now=now))
-    if found := find_node(timeline, key):
-        segments = found.seals if isinstance(found, Checkpoint) else found.tips
-        return Point(View(chain=timeline.ancestors(segments), now=found.at), found.at)
-    if key == "start":
-        return Point(View(chain=frozenset[SegmentId](), now=now))
-    known = [f"branch:{each}" for each in timeline.branches]
-    raise UnknownTargetError("point of the timeline", key, known=known)
+    return await branches.resolve_point(workspace, await load_head(workspace), name or NOW)
 
 
-def find_node(timeline: Timeline, key: str) -> Checkpoint | Line | None:
-    """The checkpoint or left line that a node of the graph shows."""
-    kind, _, name = key.partition(":")
-    match kind:
-        case "checkpoint":
-            return timeline.checkpoints.get(CheckpointId(name))
-        case "line":
-            left = {line.id: line for line in timeline.left_lines()}
-            return left.get(LineId(name)) or timeline.lines.get(LineId(name))
-        case _:
-            return None
+def view_point(workspace: Workspace, point: Point) -> View:
+    """What was visible there and then."""
+    return View(chain=point.chain, now=point.at or workspace.clock.now())
 
 
 async def read_point(workspace: Workspace, form: Any) -> Fields | Skipped:
     """A checkpoint with its closeout, or a left line, and what going there would do."""
     if skipped := refuse_reads(workspace):
         return skipped
-    timeline = (await load_head(workspace)).timeline
-    found = find_node(timeline, form.key)
-    if found is None:
-        return {"key": form.key}
-    here = workspace.at(found.branch)
-    fields: Fields = {"key": form.key, "id": found.id, "branch": found.branch,
-                      "at": format_time(found.at)}  # fmt: skip
-    if isinstance(found, Checkpoint):
-        fields |= {"phase": found.phase, "summary": found.summary, "approval": found.approval}
+    point = await find_point(workspace, form.point)
+    fields: Fields = {"name": point.name, "at": format_time(point.at) if point.at else None}
+    match point.shows:
+        case Checkpoint() as sealed:
+            fields |= {"phase": sealed.phase, "summary": sealed.summary}
+            fields |= {"branch": sealed.branch, "approval": sealed.approval}
+            return fields | await _describe_checkpoint(workspace.at(sealed.branch), sealed)
+        case Line() as line:
+            preview = await branches.preview_backtrack(workspace.at(line.branch), line.id)
+            return {**fields, "branch": line.branch, **_render_effect(preview)}
+        case _:
+            return fields
+
+
+async def _describe_checkpoint(workspace: Workspace, sealed: Checkpoint) -> Fields:
     try:
-        details = await _get_details(here, found.id, checkpoint=isinstance(found, Checkpoint))
+        details = await branches.get_checkpoint(workspace, sealed.id)
     except InvalidRequestError as error:  # it was left: its name restores the line
-        fields["left"] = str(error)
-        details = await branches.preview_backtrack(here, found.id)
+        preview = await branches.preview_backtrack(workspace, sealed.id)
+        return {"left": str(error), **_render_effect(preview)}
     match details:
         case CheckpointDetails(_, preview, closed):
-            fields |= {"closed": [_render_closed(each) for each in closed]}
-            fields |= _render_effect(preview) if preview else {}
-        case MovePreview():
-            fields |= _render_effect(details)
+            effect = _render_effect(preview) if preview else {}
+            return {"closed": [_render_closed(each) for each in closed], **effect}
         case Skipped(reason):
-            fields["skipped"] = reason
-    return fields
+            return {"skipped": reason}
 
 
-async def _get_details(
-    workspace: Workspace, name: str, *, checkpoint: bool
-) -> CheckpointDetails | MovePreview | Skipped:
-    if checkpoint:
-        return await branches.get_checkpoint(workspace, name)
-    return await branches.preview_backtrack(workspace, name)
-
-
-def _render_effect(preview: MovePreview) -> Fields:
+def _render_effect(preview: MovePreview | Skipped) -> Fields:
+    if isinstance(preview, Skipped):
+        return {"skipped": preview.reason}
     return {
         "effect": render_effect(preview),
         "hides": preview.hides,
@@ -116,3 +80,29 @@ def _render_effect(preview: MovePreview) -> Fields:
 def _render_closed(record: Record) -> Fields:
     fields = render_record(record)
     return {name: fields[name] for name in ("memoryId", "kind", "key", "content") if name in fields}
+
+
+async def read_diff(workspace: Workspace, form: Any) -> Fields | Skipped:
+    """What was known at one point and not at the other, and what was corrected between them."""
+    found = await branches.compare_points(workspace, form.a, form.b)
+    if isinstance(found, Skipped):
+        return found
+
+    def render(record: Record) -> Fields:
+        author = found.authors.get(record.id)
+        return {**render_record(record), **({"user": author} if author else {})}
+
+    return {
+        "onlyA": [render(each) for each in found.only_a],
+        "onlyB": [render(each) for each in found.only_b],
+        "changed": [
+            {"after": render(each.after), "words": _compare(each)} for each in found.corrected
+        ],
+        "left": [each.id for each in found.left],
+        "reached": [each.id for each in found.reached],
+        "same": found.same,
+    }
+
+
+def _compare(corrected: Correction) -> list[tuple[str, str]]:
+    return [*compare_words(corrected.before.content, corrected.after.content)]

@@ -19,12 +19,14 @@ from memory_mcp.domain.nudges import WaitingNudges
 from memory_mcp.domain.outcomes import HeadReport, MemoryList, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS, Kind, Record, format_time
 from memory_mcp.domain.search import Filters
+from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.frozen import frozen
 from memory_mcp.maintenance import probe_recall, run_doctor
 from memory_mcp.profile import get_profile
+from memory_mcp.render.difference import compare_words
 from memory_mcp.render.graph import GraphNode, place_nodes
 from memory_mcp.render.log import render_log_fields
 from memory_mcp.render.outcomes import render_head_fields, render_hits, render_record
@@ -32,7 +34,7 @@ from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.reasons import render_provenance
 from memory_mcp.search import explain_memory, list_page, search_at, search_memories
 from memory_mcp.server.page.figures import read_figures
-from memory_mcp.server.page.points import NOW, find_point, read_point
+from memory_mcp.server.page.points import NOW, find_point, read_diff, read_point, view_point
 from memory_mcp.server.page.waiting import read_waiting
 from memory_mcp.text.drafts import check_branch
 
@@ -66,7 +68,12 @@ class _TimelineForm(_Form):
 
 
 class _PointForm(_Form):
-    key: str = Field(max_length=300)
+    point: str = Field(max_length=300)
+
+
+class _DiffForm(_Form):
+    a: str = Field(max_length=300)
+    b: str = Field(default=NOW, max_length=300)
 
 
 class _MemoriesForm(_Form):
@@ -77,7 +84,7 @@ class _MemoriesForm(_Form):
     written: str = ""
     """The branch it was written on."""
     state: str = ""
-    at: str = NOW
+    at: str = Field(default=NOW, max_length=300)
     offset: int = Field(default=0, ge=0, le=1_000_000)
     limit: int = Field(default=100, ge=1, le=ROWS_MAX)
 
@@ -143,26 +150,27 @@ async def read_memories(workspace: Workspace, form: _MemoriesForm) -> Fields | S
         raise InvalidRequestError(f"state {form.state!r:.40} is none of: {', '.join(_STATES)}.")
     kinds: frozenset[Kind] = frozenset({form.kind}) & MEMORY_KINDS if form.kind else MEMORY_KINDS  # pyright: ignore[reportAssignmentType]
     point = await find_point(workspace, form.at)
+    view = view_point(workspace, point)
     filters = Filters(
         category=form.category.strip(),
         tags=tuple(filter(None, [form.tag.strip()])),
         kinds=kinds or MEMORY_KINDS,
         branch=BranchName(form.written) if form.written else None,
         durable=_STATES[form.state],
-        until=point.until,
+        until=point.at,
         history=form.state == "gone",
     )
     if form.query.strip() and form.state != "gone":
-        if form.at == NOW:
+        if point.at is None:
             found = await search_memories(
                 workspace, form.query, filters, FOUND_MAX, limit_max=FOUND_MAX
             )
         else:
-            found = await search_at(workspace, point.view, form.query, filters, FOUND_MAX)
+            found = await search_at(workspace, view, form.query, filters, FOUND_MAX)
         fields = render_hits(found, why=True)
         rows = [_shorten(each) for each in fields.get("results", ())]
         return {**fields, "results": rows, "total": len(rows), "offset": 0}
-    listed = await list_page(workspace, point.view, filters, form.offset, form.limit)
+    listed = await list_page(workspace, view, filters, form.offset, form.limit)
     if isinstance(listed, Skipped):
         return listed
     return {**await _render_rows(workspace, listed), "offset": form.offset}
@@ -227,12 +235,14 @@ async def read_memory(workspace: Workspace, form: _MemoryForm) -> Fields | Skipp
     checked = await asyncio.to_thread(check_cites, workspace, found)
     marked = await asyncio.to_thread(make_marker(workspace), found)
     replaced = [render_record(each) for each in known.replaced]
+    changed = [compare_words(each.content, found.content) for each in known.replaced[:1]]
     return {
         **render_record(found),
         "durable": found.durable,
         "gone": why,
         "standing": marked,
         "cited": [{"place": each.place, "state": each.state, "now": each.now} for each in checked],
+        "words": changed[0] if changed else [],
         "why": {**render_provenance(known), "replaced": replaced},
     }
 
@@ -261,9 +271,8 @@ async def read_profile(workspace: Workspace, _form: _Form) -> Fields | Skipped:
 
 async def read_sessions(workspace: Workspace, _form: _Form) -> Fields | Skipped:
     """Episodes and consolidations of sessions, newest first, and the nudges that wait."""
-    point = await find_point(workspace, NOW)
     wanted = Filters(kinds=frozenset({"episode", "summary"}))
-    told = await list_page(workspace, point.view, wanted, 0, _EPISODES_MAX)
+    told = await list_page(workspace, await load_view(workspace), wanted, 0, _EPISODES_MAX)
     if isinstance(told, Skipped):
         return told
     waiting = await sessions.list_nudges(workspace)
@@ -305,6 +314,7 @@ READS: Final[Mapping[str, Read]] = {
     "head": Read(read_head),
     "timeline": Read(read_timeline, _TimelineForm),
     "point": Read(read_point, _PointForm),
+    "diff": Read(read_diff, _DiffForm),
     "memories": Read(read_memories, _MemoriesForm),
     "memory": Read(read_memory, _MemoryForm),
     "waiting": Read(read_waiting),

@@ -1,7 +1,6 @@
 // Asks before anything is changed, in the words of the tools, and offers the way back.
 
 import { h, show, button } from "./dom.js";
-import { compareWords } from "./words.js";
 
 export function makeDecider(transport, changed) {
   const dialog = document.getElementById("dialog");
@@ -31,7 +30,7 @@ export function makeDecider(transport, changed) {
       }
       if (answer.status === "undecided" || answer.status === "changed") {
         const body = [h("p", { class: "said" }, answer.message)];
-        if (answer.old !== undefined) body.push(renderDiff(answer.old, answer.new));
+        if (answer.words) body.push(renderDiff(answer.words));
         const grave = danger || answer.last || answer.erases > 0;
         if (!await ask(answer.last ? "Are you sure?" : title, body, [[answer.last ? "Erase for good" : verb, true, grave ? "danger" : "primary"]])) {
           say("Nothing was changed.");
@@ -67,8 +66,7 @@ export function makeDecider(transport, changed) {
   return { run, say, ask, askText, can: transport.can };
 }
 
-export function renderDiff(before, after) {
-  const parts = compareWords(before ?? "", after ?? "").map(([kind, text]) =>
-    kind === "same" ? h("span", {}, text) : h(kind === "gone" ? "del" : "ins", {}, text));
+export function renderDiff(words) {
+  const parts = words.map(([kind, text]) => h({ same: "span", removed: "del", added: "ins" }[kind], {}, text));
   return h("div", { class: "diff", role: "group", "aria-label": "What changed, word by word" }, parts);
 }

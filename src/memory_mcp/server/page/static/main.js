@@ -16,7 +16,7 @@ const KINDS = ["fact", "decision", "preference", "convention", "pattern", "ident
 
 const byId = (id) => document.getElementById(id);
 const transport = chooseTransport();
-const state = { tab: "timeline", branch: "", head: null, rows: [], limit: 200, point: null, memory: null, filters: { query: "", kind: "", category: "", tag: "", written: "", state: "", at: "" }, turn: 0 };
+const state = { tab: "timeline", branch: "", head: null, rows: [], limit: 200, point: null, memory: null, filters: { query: "", kind: "", category: "", tag: "", written: "", state: "", at: "head" }, turn: 0 };
 const panels = {};
 const decide = makeDecider(transport, () => refresh());
 const page = {
@@ -25,7 +25,7 @@ const page = {
   rows: () => state.rows,
   branchGiven,
   openMemory,
-  openList: (filters) => { Object.assign(state.filters, { query: "", kind: "", category: "", tag: "", written: "", state: "", at: "" }, filters); writeFilters(); openTab("memories"); loadList(); },
+  openList: (filters) => { Object.assign(state.filters, { query: "", kind: "", category: "", tag: "", written: "", state: "", at: "head" }, filters); writeFilters(); openTab("memories"); loadList(); },
 };
 
 function branchGiven() { return state.branch ? { branch: state.branch } : {}; }
@@ -116,8 +116,8 @@ async function choosePoint(row) {
   const given = row.branch ? { branch: row.branch } : branchGiven();
   try {
     const [told, known] = await Promise.all([
-      row.kind === "checkpoint" || row.kind === "line" ? transport.read("point", transport.kind === "file" ? { key: row.key } : { key: row.key, ...given }) : null,
-      transport.kind === "file" && !row.here ? null : transport.read("memories", { at: row.kind === "branch" && row.here ? "" : row.key, limit: "50", ...branchGiven() }),
+      row.kind === "checkpoint" || row.kind === "line" ? transport.read("point", { point: row.name, ...given }) : null,
+      transport.kind === "file" && !row.here ? null : transport.read("memories", { at: pointOf(row), limit: "50", ...branchGiven() }),
     ]);
     if (turn === state.turn) show(details, renderPoint(row, told, known, given));
   } catch (error) {
@@ -125,12 +125,14 @@ async function choosePoint(row) {
   }
 }
 
+function pointOf(row) { return row.kind === "branch" && row.here ? "head" : nameOf(row); }
+
 function renderPoint(row, told, known, given) {
   const closed = (told?.closed ?? []).filter((one) => !(one.kind === "closeout" && (one.key ?? "").endsWith(":closeout")));
   const restores = row.left;
   const go = (mode) => async () => {
     const lesson = restores || mode === "forget" ? {} : await decide.askText("Go back to here", [["lesson", "What was tried, and why it failed (kept as a lesson; may be empty)", "", 3]], "Look what it hides");
-    if (lesson) decide.run({ action: "backtrack", to: told?.id ?? row.name, mode, ...lesson, ...given }, restores ? "Restore this line" : mode === "forget" ? "Go back, and erase what came after" : "Go back to here", restores ? "Restore it" : mode === "forget" ? "Erase it" : "Go back", { danger: mode === "forget" });
+    if (lesson) decide.run({ action: "backtrack", to: row.name, mode, ...lesson, ...given }, restores ? "Restore this line" : mode === "forget" ? "Go back, and erase what came after" : "Go back to here", restores ? "Restore it" : mode === "forget" ? "Erase it" : "Go back", { danger: mode === "forget" });
   };
   const hides = told?.hides ?? 0;
   return h("article", { class: "memory" },
@@ -149,7 +151,7 @@ function renderPoint(row, told, known, given) {
     }))) : null,
     known ? section(`What was known ${row.kind === "branch" && row.here ? "now" : "then"} (${(known.total ?? 0).toLocaleString()})`, {},
       h("ul", { class: "plain-list known" }, (known.results ?? []).map((one) => h("li", {}, button(firstLine(one.title || one.content, 110), () => openMemory(one.memoryId), { class: "link" })))),
-      known.total > 50 ? button("All of them", () => page.openList({ at: row.kind === "branch" && row.here ? "" : row.key }), { class: "plain" }) : null) : null);
+      known.total > 50 ? button("All of them", () => page.openList({ at: pointOf(row) }), { class: "plain" }) : null) : null);
 }
 
 async function loadTimeline() {
@@ -187,7 +189,7 @@ function buildMemories() {
         select("kind", "Kind", [["", "any"], ...KINDS.map((kind) => [kind, kind])]),
         select("state", "State", [["", "holds"], ["timeline", "on the timeline"], ["durable", "durable"], ["gone", "replaced, hidden, expired"]]),
         text("category", "Category"), text("tag", "Tag"),
-        select("written", "Written on", [["", "any branch"]]), select("at", "As of", [["", "now"]])),
+        select("written", "Written on", [["", "any branch"]]), select("at", "As of", [["head", "now"]])),
       told, found.node),
     h("div", { class: "column side" }, detail)));
 }
@@ -195,9 +197,10 @@ function buildMemories() {
 function writeFilters() { for (const [name, input] of Object.entries(inputs)) input.value = state.filters[name] ?? ""; }
 
 function fillChoices() {
+  const now = h("option", { value: "head" }, "now");
   const keep = { written: inputs.written.value, at: inputs.at.value || state.filters.at };
   show(inputs.written, h("option", { value: "" }, "any branch"), (state.head?.branches ?? []).map((name) => h("option", { value: name }, name)));
-  show(inputs.at, h("option", { value: "" }, "now"), state.rows.filter((row) => ["checkpoint", "line", "branch"].includes(row.kind) && !row.here).map((row) => h("option", { value: row.key }, `${row.kind === "line" ? "left " : ""}${nameOf(row)}`)));
+  show(inputs.at, now, state.rows.filter((row) => ["checkpoint", "line", "branch"].includes(row.kind) && !row.here).map((row) => h("option", { value: row.name }, `${row.kind === "line" ? "left " : ""}${nameOf(row)}`)));
   inputs.written.value = keep.written;
   inputs.at.value = keep.at;
 }

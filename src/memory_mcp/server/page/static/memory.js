@@ -25,7 +25,6 @@ export function renderMemoryRow(each) {
 
 export function renderMemory(each, page) {
   const why = each.why ?? {};
-  const corrected = (why.replaced ?? [])[0];
   return h("article", { class: "memory", "aria-labelledby": "memory-title" },
     h("header", {},
       h("h2", { id: "memory-title", tabindex: "-1" }, each.title || firstLine(each.content, 90)),
@@ -39,7 +38,7 @@ export function renderMemory(each, page) {
     section("Why it is believed", {}, h("dl", { class: "facts" }, list(factsOf(each, why)))),
     (each.cited ?? []).length ? section("What it cites of the code", {}, h("ul", { class: "plain-list" }, each.cited.map((one) =>
       h("li", {}, chip(one.state, one.state === "holds" ? "here" : "gone"), " ", h("code", {}, one.place), one.now ? ` (now ${one.now})` : "")))) : null,
-    corrected ? section("What it replaced, word by word", {}, renderDiff(corrected.content, each.content)) : null,
+    (each.words ?? []).length ? section("What it replaced, word by word", {}, renderDiff(each.words)) : null,
     related("It replaced", (why.replaced ?? []).slice(1), page),
     related("Made from", why.madeFrom, page),
     related("It brings up to date", why.newerThan, page),

@@ -61,7 +61,7 @@ export function renderCompare(page) {
       const found = await page.read("diff", { a: a.value, b: b.value });
       show(out, h("p", { class: "quiet" }, `${formatCount(found.same)} at both.`),
         list("Only at the first", found.onlyA), list("Only at the second", found.onlyB),
-        section(`Changed (${found.changed.length})`, {}, found.changed.map((pair) => renderDiff(pair.before.content, pair.after.content))));
+        section(`Changed (${found.changed.length})`, {}, found.changed.map((pair) => renderDiff(pair.words))));
     } catch (error) {
       show(out, h("p", { class: "note" }, error.message));
     }

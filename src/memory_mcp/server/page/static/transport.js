@@ -76,7 +76,7 @@ export function makeFileTransport(data) {
     kind: "file",
     async read(name, given = {}) {
       const { branch: _, ...rest } = given;
-      if (name === "memories" && !rest.at && rest.state !== "gone") return list(rest);
+      if (name === "memories" && (rest.at ?? "head") === "head" && rest.state !== "gone") return list(rest);
       const found = data.answers[addressOf(name, name === "timeline" ? { limit: "0" } : rest)];
       if (found) return found;
       const row = name === "memory" && data.memories.find((each) => each.memoryId === rest.id);
