@@ -8,8 +8,9 @@ from memory_mcp.branches.checkpoint import (
     fork_branch,
     switch_branch,
 )
-from memory_mcp.branches.compare import compare_points
+from memory_mcp.branches.compare import compare_points, resolve_point
 from memory_mcp.branches.follow import follow_timeline
+from memory_mcp.branches.get import get_checkpoint, get_memory
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
 from memory_mcp.branches.undo import preview_undo
@@ -23,9 +24,12 @@ __all__ = [
     "decide_checkpoint",
     "follow_timeline",
     "fork_branch",
+    "get_checkpoint",
+    "get_memory",
     "preview_backtrack",
     "preview_undo",
     "read_log",
     "report_head",
+    "resolve_point",
     "switch_branch",
 ]

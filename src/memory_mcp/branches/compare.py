@@ -36,7 +36,7 @@ async def compare_points(workspace: Workspace, a: str, b: str) -> PointCompariso
     if skipped := refuse_reads(workspace):
         return skipped
     head = await view_head(workspace)
-    points = [await _resolve_point(workspace, head, name) for name in (a, b)]
+    points = [await resolve_point(workspace, head, name) for name in (a, b)]
     first, second = points
     now = workspace.clock.now()
     gone: list[Record] = []
@@ -68,7 +68,13 @@ async def compare_points(workspace: Workspace, a: str, b: str) -> PointCompariso
     )
 
 
-async def _resolve_point(workspace: Workspace, head: Head, name: str) -> Point:
+async def resolve_point(workspace: Workspace, head: Head, name: str) -> Point:
+    """The point of that name, without what stands elsewhere in git.
+
+    Raises:
+        UnknownTargetError: nothing has that name; the message lists what there is.
+        InvalidRequestError: the name fits several, or the time is yet to come.
+    """
     holding = await workspace.project.index.holding()
     branch = workspace.caller.branch
     point = find_point(head.timeline, branch, name, holding)

@@ -107,3 +107,14 @@ def some_of(choices: Sequence[str]) -> Callable[[str], str]:
         return text
 
     return parse
+
+
+def parse_port(text: str) -> int:
+    """Read a port; 0 means any that is free.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if text.isascii() and text.isdigit() and len(text) <= len("65535") and int(text) < 1 << 16:
+        return int(text)
+    raise ArgumentTypeError(f"{quote(text)} is no port; choose 1 to 65535 (0: any free one)")

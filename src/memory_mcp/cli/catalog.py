@@ -46,6 +46,8 @@ GROUPS: Final = {
               "where the project stands: checkpoints, pending approvals, left lines"),
         Entry("log", "branches", "the timeline, drawn",
               "the timeline as a graph: checkpoints, branches, left lines"),
+        Entry("view", "view", "see it as a page",
+              "the timeline and the memories as a page in the browser, to look and decide"),
         Entry("diff", "branches", "compare two points",
               "what was known at one point of the timeline and not at another"),
         Entry("checkpoint", "branches", "seal a restore point",

@@ -2,15 +2,14 @@
 
 import gc
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Final
 
-from memory_mcp.cli.arguments import some_of
+from memory_mcp.cli.arguments import parse_port, some_of
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.output import Output, print_note
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import TOOLSETS, add_toolsets
-from memory_mcp.errors import quote
 from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import import_whole
 
@@ -49,7 +48,7 @@ def _add_serve_options(parser: ArgumentParser) -> None:
         default="127.0.0.1",
         help="default 127.0.0.1, this machine only; any other needs tokens (see `token`)",
     )
-    parser.add_argument("--port", metavar="N", type=_parse_port, default=8000, help="default 8000")
+    parser.add_argument("--port", metavar="N", type=parse_port, default=8000, help="default 8000")
     parser.add_argument("--path", metavar="PATH", default="", help="default /mcp, or /sse for sse")
     parser.add_argument(
         "--toolsets",
@@ -58,12 +57,6 @@ def _add_serve_options(parser: ArgumentParser) -> None:
         metavar="NAMES",
         help="further tools, e.g. branches",
     )
-
-
-def _parse_port(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= len("65535") and int(text) < 1 << 16:
-        return int(text)
-    raise ArgumentTypeError(f"{quote(text)} is no port; choose 1 to 65535 (0: any free one)")
 
 
 COMMANDS: Final = {"serve": Subcommand(serve, _add_serve_options)}

@@ -1,7 +1,7 @@
 """Corrects one memory."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.code import cite_again
@@ -12,7 +12,7 @@ from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.head import load_head_to_write, make_view, make_writing
+from memory_mcp.engine.head import load_head_to_write, load_view, make_view, make_writing
 from memory_mcp.engine.records import choose_bank, describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -26,7 +26,13 @@ _HOLDS_AGAIN: Final = "This was rejected on {:%Y-%m-%d} ({}); now it holds again
 
 
 async def update_memory(
-    workspace: Workspace, memory_id: str, content: str, title: str = "", reason: str = ""
+    workspace: Workspace,
+    memory_id: str,
+    content: str,
+    title: str = "",
+    reason: str = "",
+    *,
+    pinned: bool | None = None,
 ) -> AddOutcome:
     """Replace what a memory says; a backtrack restores the old text.
 
@@ -60,7 +66,13 @@ async def update_memory(
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
     cites, recited = cite_again(workspace, old.cites, record.origin.commit)
-    update = {"supersedes": tuple(sorted(replaced)), "derived_from": sources, "cites": cites}
+    update: dict[str, Any] = {
+        "supersedes": tuple(sorted(replaced)),
+        "derived_from": sources,
+        "cites": cites,
+    }
+    if pinned is not None:
+        update["pinned"] = pinned
     record = record.model_copy(update=update)
     notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
@@ -82,6 +94,19 @@ async def update_memory(
     )
     memories = tuple(id_ for id_, each in replaced.items() if each.recalled)
     return MemoryAdded(record, replaced=memories, notes=notes, redactions=redactions)
+
+
+async def pin_memory(workspace: Workspace, memory_id: str, *, pinned: bool) -> AddOutcome:
+    """Pin a memory, so that it comes first, or no longer: the same text takes its place.
+
+    Raises:
+        UnknownMemoryError: no visible memory has this id.
+        InvalidRequestError: the memory is a checkpoint.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    old = await require_memory(workspace, memory_id, await load_view(workspace))
+    return await update_memory(workspace, old.id, old.content, old.title, pinned=pinned)
 
 
 def _parse_fact(old: Record, content: str) -> str:

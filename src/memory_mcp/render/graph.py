@@ -10,7 +10,7 @@ a node down to the row of its parent; side lines join the column that awaits the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.frozen import frozen
@@ -44,27 +44,61 @@ class GraphLine:
     takes_text: bool = False
 
 
+@frozen
+class PlacedNode:
+    """The column of a node, and the edges from its row to the next, each from column to column."""
+
+    key: str
+    column: int
+    edges: tuple[tuple[int, int], ...]
+
+
+class _Step(NamedTuple):
+    """A node in its column: where edges led above it and lead below it, and which it touches."""
+
+    node: GraphNode
+    at: int
+    before: list[str | None]
+    columns: list[str | None]
+    touched: set[int]
+
+
+def place_nodes(nodes: Sequence[GraphNode]) -> Iterator[PlacedNode]:
+    """Where each node stands, for whoever draws with lines. A parent stands below its children."""
+    for node, at, before, columns, _ in _place(nodes):
+        passing = [(i, each) for i, each in enumerate(before) if each is not None and i != at]
+        leading = [(at, parent) for parent in node.parents]
+        edges = {(start, columns.index(goal)): None for start, goal in (*passing, *leading)}
+        yield PlacedNode(node.key, at, tuple(edges))
+
+
 def draw_graph(nodes: Sequence[GraphNode]) -> Iterator[list[GraphLine]]:
     """The lines of each node. A parent stands below all its children."""
-    columns: list[str | None] = []
-    """The parent that the edge in each column leads to."""
-    for node in nodes:
-        at = columns.index(node.key) if node.key in columns else _find_free(columns)
-        columns[at] = node.key
-        edges = ["│" if each else " " for each in columns]
+    for node, at, before, columns, touched in _place(nodes):
+        edges = ["│" if each else " " for each in before]
         left, right = "".join(f"{edge} " for edge in edges[:at]), edges[at + 1 :]
         lines = [GraphLine(left, node.sign, "".join(f" {edge}" for edge in right), takes_text=True)]
 
-        above = [each is not None for each in columns]
-        touched = _lead_edges(columns, at, node.parents)
+        above = [each is not None for each in before]
         for _ in range(node.lines - 1):
             edges = ["│" if each and (i != at or touched) else " " for i, each in enumerate(above)]
             lines.append(GraphLine(" ".join(edges), takes_text=True))
         if touched and touched != {at}:
             lines.append(GraphLine(_draw_join(above, columns, at, touched)))
+        yield lines
+
+
+def _place(nodes: Sequence[GraphNode]) -> Iterator[_Step]:
+    columns: list[str | None] = []
+    """The parent that the edge in each column leads to."""
+    for node in nodes:
+        at = columns.index(node.key) if node.key in columns else _find_free(columns)
+        columns[at] = node.key
+        before = [*columns]
+        touched = _lead_edges(columns, at, node.parents)
+        yield _Step(node, at, before, [*columns], touched)
         while columns and columns[-1] is None:
             columns.pop()
-        yield lines
 
 
 def use_ascii(text: str) -> str:

@@ -1,7 +1,7 @@
 """Searches here, in the cloud, and among untrusted records of the repository."""
 
 from memory_mcp.search.explain import explain_memory
-from memory_mcp.search.listing import list_memories
-from memory_mcp.search.search import search_memories
+from memory_mcp.search.listing import list_memories, list_page
+from memory_mcp.search.search import search_at, search_memories
 
-__all__ = ["explain_memory", "list_memories", "search_memories"]
+__all__ = ["explain_memory", "list_memories", "list_page", "search_at", "search_memories"]

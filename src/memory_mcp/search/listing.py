@@ -1,14 +1,26 @@
 """Lists what holds, newest first."""
 
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import LISTED_MEMORIES_MAX
 from memory_mcp.domain.outcomes import MemoryList, Skipped
-from memory_mcp.domain.search import Filters
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.index_sync import takes_partial_answers
-from memory_mcp.engine.records import describe_unindexed, gather_all, load_newest
-from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.engine.records import (
+    describe_unindexed,
+    gather_all,
+    load_newest,
+    load_records,
+)
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.trust.strangers import describe_strangers_once
+
+HISTORY_LOOKED_MAX: Final = 100_000
+"""Of what is no longer visible, so many are looked at: more than a project ever has."""
 
 
 @takes_partial_answers
@@ -30,3 +42,33 @@ async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> M
     unindexed = unindexed or describe_unindexed(workspace)
     notes = await describe_strangers_once(workspace)
     return MemoryList(tuple(read.records), total, len(read.unreadable), unindexed, notes)
+
+
+async def list_page(
+    workspace: Workspace, view: View, filters: Filters, offset: int, limit: int
+) -> MemoryList | Skipped:
+    """A stretch of what is visible from the view, newest first, and how many there are in all.
+
+    With `Filters.history` it is what was replaced, hidden or has expired there.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    found: dict[RecordId, MemoryBank] = {}
+    total = 0
+    for bank in workspace.banks_of(filters.reach):
+        if filters.history:
+            every = await bank.index.find(view, filters, HISTORY_LOOKED_MAX)
+            holding = await bank.index.visible(every, view)
+            ids = [id_ for id_ in every if id_ not in holding]
+            total += len(ids)
+        else:
+            ids = await bank.index.find(view, filters, offset + limit)
+            total += await bank.index.count(view, filters)
+        found |= dict.fromkeys(ids, bank)
+    wanted = sorted(found, reverse=True)[offset : offset + limit]
+    there: dict[RecordId, Record] = {}
+    for bank in dict.fromkeys(found[id_] for id_ in wanted):
+        read = await load_records(bank, [id_ for id_ in wanted if found[id_] is bank])
+        there |= {record.id: record for record in read}
+    records = tuple(there[id_] for id_ in wanted if id_ in there)
+    return MemoryList(records, total, len(wanted) - len(records), describe_unindexed(workspace))

@@ -18,6 +18,7 @@ from memory_mcp.engine.members import find_author
 from memory_mcp.engine.records import (
     describe_unindexed,
     gather_all,
+    load_hits,
     load_newest,
     require_records_folder,
     run_beside,
@@ -119,6 +120,25 @@ async def search_memories(
         await require_records_folder(workspace, view)
     hits = [replace(hit, by=find_author(workspace, hit.record)) for hit in found.hits]
     return replace(found, hits=hits)
+
+
+async def search_at(
+    workspace: Workspace, view: View, query: str, filters: Filters, limit: int
+) -> SearchResults | Skipped:
+    """What matched best when only this view was known; what contradicts it now does not count.
+
+    Raises:
+        InvalidRequestError: the query holds no words, or a filter is nothing a record can hold.
+    """
+    if skipped := refuse_reads(workspace):
+        return skipped
+    asked = _Query(_redact_query(workspace, query), filters, limit, _USUAL)
+    _check_request(asked, limit)
+    matches = await find_local(workspace, asked.text, view, filters)
+    hits, lost = await load_hits(matches.ranked, matches.home, view, limit)
+    return SearchResults(
+        mark_hits(hits), matches.mode, matches.notes, lost, degraded=matches.degraded
+    )
 
 
 async def search_for_task(

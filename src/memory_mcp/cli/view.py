@@ -1,0 +1,50 @@
+"""`memory-mcp view`: the timeline and the memories as a page in the browser, or as a file."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Final
+
+from memory_mcp.cli.arguments import parse_path, parse_port
+from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.inputs import UsageError
+from memory_mcp.cli.output import Output, print_note
+from memory_mcp.config.load import LoadedSettings
+from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.engine.workspace import make_off
+from memory_mcp.shutdown import import_whole, run_to_end
+
+
+def view(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
+    """Show the page until it is ended, or write it into a file."""
+    if not loaded.settings.enabled:
+        return make_off(loaded.settings.off)
+    if args.export and (args.port or args.no_open):
+        raise UsageError(
+            "--export writes a file and serves nothing: leave --port and --no-open out."
+        )
+    with import_whole():
+        from memory_mcp.server import page  # imports the web server
+
+    if args.export:
+        target = Path(args.export).absolute()
+        size = run_to_end(page.export_page(loaded.settings, target))
+        message = f"Written: {target} ({size / 1_000_000:.1f} MB). It can change nothing."
+        return Output({"success": True, "file": str(target), "bytes": size, "message": message})
+    opens = not args.no_open
+    run_to_end(page.serve_page(loaded.settings, args.port, _announce, opens=opens))
+    return Output({"success": True}, silent=True)
+
+
+def _announce(address: str) -> None:
+    print_note(f"the page is at {address} (this address works once); Ctrl-C ends it.")
+
+
+def _add_view_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--port", metavar="N", type=parse_port, default=0,
+                        help="default: any free one of this machine")  # fmt: skip
+    parser.add_argument("--no-open", action="store_true", help="say the address, open no browser")
+    parser.add_argument("--export", metavar="FILE", type=parse_path, default="",
+                        help="write the page into one file that can change nothing")  # fmt: skip
+
+
+COMMANDS: Final = {"view": Subcommand(view, _add_view_options)}

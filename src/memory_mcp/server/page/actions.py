@@ -1,0 +1,399 @@
+"""What the page can do: each action calls the use case that the tool or the command calls.
+
+An action without `confirm` says what it would do, in the words of the tools, and gives a token.
+With that token it is carried out, if what it would do is still the same. Erasing asks a second
+time. The answer names the action that takes it back, if there is one.
+"""
+
+import hashlib
+from typing import Annotated, Any, Final, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from memory_mcp import branches, memories, sessions
+from memory_mcp.domain.normalise import cut, pluralise
+from memory_mcp.domain.outcomes import AddOutcome, Backtracked, MemoryAdded, MovePreview, Skipped
+from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import choose_bank, load_records, require_memory
+from memory_mcp.engine.workspace import Workspace, refuse_writes
+from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+from memory_mcp.render.difference import compare_words
+from memory_mcp.render.outcomes import (
+    render_effect,
+    render_preview,
+    render_receipt,
+    render_trust_report,
+)
+from memory_mcp.server.page.reads import describe_invalid
+from memory_mcp.text.drafts import check_branch
+from memory_mcp.trust import report_trust, revoke_trust, trust_project
+
+Fields = dict[str, Any]
+
+_QUOTED_CHARS_MAX: Final = 200
+_HIDING_MAX: Final = 200
+"""The newest tombstones among which the one is looked for that hides a memory."""
+
+_SURE: Final = "This cannot be undone. Erase for good?"
+
+
+class _Action(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    branch: str = ""
+    confirm: str = Field(default="", max_length=200)
+
+
+class Backtrack(_Action):
+    """Go back to a checkpoint or phase, or restore a left line."""
+
+    action: Literal["backtrack"]
+    to: str
+    mode: Literal["continue", "forget"] = "continue"
+    lesson: str = ""
+
+
+class Undo(_Action):
+    """Undo the last move."""
+
+    action: Literal["undo"]
+
+
+class Correct(_Action):
+    """Replace what a memory says."""
+
+    action: Literal["correct"]
+    memory_id: str
+    content: str
+    title: str = ""
+    reason: str = ""
+
+
+class Forget(_Action):
+    """Hide a memory from here on, or erase it for good."""
+
+    action: Literal["forget"]
+    memory_id: str
+    mode: Literal["hide", "erase"] = "hide"
+    reason: str = ""
+
+
+class BringBack(_Action):
+    """Remember again what was hidden."""
+
+    action: Literal["bring_back"]
+    memory_id: str
+
+
+class Pin(_Action):
+    """Pin a memory, or no longer."""
+
+    action: Literal["pin"]
+    memory_id: str
+    pinned: bool
+
+
+class CiteAgain(_Action):
+    """A memory still holds: what it cites is cited as it is now."""
+
+    action: Literal["cite_again"]
+    memory_id: str
+
+
+class Decide(_Action):
+    """Save, edit or skip a checkpoint that is pending."""
+
+    action: Literal["decide"]
+    checkpoint_id: str
+    decision: Literal["save", "edit", "skip"]
+    summary: str = ""
+
+
+class Review(_Action):
+    """Whether what another member wrote stands in the user's contexts."""
+
+    action: Literal["review"]
+    memory_id: str
+    keep: bool
+
+
+class Suggest(_Action):
+    """Keep or drop what the user said and was suggested."""
+
+    action: Literal["suggestion"]
+    statement: str
+    keep: bool
+
+
+class Trust(_Action):
+    """Let what came with the repository count, or no longer."""
+
+    action: Literal["trust"]
+    trusted: bool
+
+
+Action = (
+    Backtrack | Undo | Correct | Forget | BringBack | Pin | CiteAgain | Decide | Review | Suggest
+    | Trust
+)  # fmt: skip
+
+_ACTIONS: Final[TypeAdapter[Action]] = TypeAdapter(Annotated[Action, Field(discriminator="action")])
+
+
+def parse_action(body: bytes) -> Action:
+    """The action of a request.
+
+    Raises:
+        InvalidRequestError: it is none of ours; says what is wrong with it.
+    """
+    try:
+        return _ACTIONS.validate_json(body)
+    except ValidationError as error:
+        raise InvalidRequestError(describe_invalid(error)) from error
+
+
+async def act(workspace: Workspace, action: Action) -> Fields:
+    """Carry out an action, or say what it would do.
+
+    Raises:
+        InvalidRequestError: it cannot be done; says why.
+        MemoryMcpError: it failed.
+    """
+    if skipped := refuse_writes(workspace):
+        return render_receipt(skipped)
+    if action.branch:
+        workspace = workspace.at(check_branch(action.branch))
+    match action:
+        case Backtrack() | Undo() | Decide():
+            return await _move(workspace, action)
+        case Correct() | Forget() | BringBack() | Pin() | CiteAgain():
+            return await _change(workspace, action)
+        case Review() | Suggest() | Trust():
+            return await _answer(workspace, action)
+        case _:
+            assert_never(action)
+
+
+async def _move(workspace: Workspace, action: Backtrack | Undo | Decide) -> Fields:
+    match action:
+        case Backtrack():
+            return await _backtrack(workspace, action)
+        case Undo():
+            return await _undo(workspace, action)
+        case Decide(checkpoint_id=id_, decision=decision, summary=summary):
+            done = await branches.decide_checkpoint(workspace, id_, decision, summary, again=False)
+            return render_receipt(done)
+
+
+async def _change(
+    workspace: Workspace, action: Correct | Forget | BringBack | Pin | CiteAgain
+) -> Fields:
+    match action:
+        case Correct():
+            return await _correct(workspace, action)
+        case Forget():
+            return await _forget(workspace, action)
+        case BringBack():
+            return await _bring_back(workspace, action)
+        case Pin():
+            return await _pin(workspace, action)
+        case CiteAgain(memory_id=memory_id):
+            old = await require_memory(workspace, memory_id, await load_view(workspace))
+            done = await memories.update_memory(workspace, old.id, old.content, old.title)
+            return render_receipt(done)
+
+
+async def _backtrack(workspace: Workspace, action: Backtrack) -> Fields:
+    preview = await branches.preview_backtrack(workspace, action.to, action.lesson)
+    if isinstance(preview, Skipped):
+        return render_receipt(preview)
+    erases = action.mode == "forget"
+    if asked := _ask(render_preview(preview), preview.token, action.confirm, twice=erases):
+        return {**asked, "hides": preview.hides, "erases": preview.erases * erases}
+    done = await branches.backtrack(
+        workspace, action.to, action.mode, lesson=action.lesson, token=preview.token
+    )
+    return _answer_move(done, undo=not erases)
+
+
+async def _undo(workspace: Workspace, action: Undo) -> Fields:
+    preview = await branches.preview_undo(workspace)
+    if isinstance(preview, Skipped):
+        return render_receipt(preview)
+    if asked := _ask(render_effect(preview), preview.token, action.confirm):
+        return asked
+    done = await branches.backtrack(workspace, preview.to, "continue", token=preview.token)
+    return _answer_move(done, undo=True)
+
+
+def _answer_move(done: Any, *, undo: bool) -> Fields:
+    fields = render_receipt(done)
+    if isinstance(done, MovePreview):  # the memory changed since it was asked
+        fields |= {"status": "undecided", "message": render_preview(done), "confirm": done.token}
+    if isinstance(done, Backtracked) and undo:
+        fields["undo"] = {"action": "undo"}
+    return fields
+
+
+async def _correct(workspace: Workspace, action: Correct) -> Fields:
+    old = await require_memory(workspace, action.memory_id, await load_view(workspace))
+    said = f"Replace what {_quote(old)} says? A backtrack brings the old text back."
+    token = _make_token("correct", old.id, action.content, action.title, action.reason)
+    if asked := _ask(said, token, action.confirm):
+        return {**asked, "words": compare_words(old.content, action.content)}
+    done = await memories.update_memory(
+        workspace, old.id, action.content, action.title, action.reason
+    )
+    return _answer_correction(done, old)
+
+
+def _answer_correction(done: AddOutcome, old: Record) -> Fields:
+    """The receipt; the old text in the place of the new one takes it back."""
+    fields = render_receipt(done)
+    if isinstance(done, MemoryAdded):
+        back = {"memory_id": done.record.id, "content": old.content, "title": old.title}
+        fields["undo"] = {"action": "correct", **back}
+    return fields
+
+
+async def _forget(workspace: Workspace, action: Forget) -> Fields:
+    target = await _find_target(workspace, action)
+    erases = action.mode == "erase"
+    fate = (
+        "This erases it everywhere and for good, with what repeats its words."
+        if erases
+        else "From here on it is hidden. A backtrack to before this brings it back, unless it is "
+        "durable."
+    )
+    token = _make_token("forget", target.id, action.mode, action.reason)
+    said = f"Forget {_quote(target)}? {fate}"
+    if asked := _ask(said, token, action.confirm, twice=erases):
+        return {**asked, "erases": int(erases)}
+    done = await memories.forget_memory(workspace, target.id, action.reason, erase=erases)
+    fields = render_receipt(done)
+    if not erases and not isinstance(done, Skipped):
+        fields["undo"] = {"action": "bring_back", "memory_id": target.id}
+    return fields
+
+
+async def _find_target(workspace: Workspace, action: Forget) -> Record:
+    """The memory to forget; hidden and left ones can be erased too, as by the tool."""
+    try:
+        return await require_memory(workspace, action.memory_id, await load_view(workspace))
+    except UnknownMemoryError:
+        if action.mode == "erase" and (found := await _find_any(workspace, action.memory_id)):
+            return found
+        raise
+
+
+async def _find_any(workspace: Workspace, memory_id: str) -> Record | None:
+    for bank in workspace.banks:
+        if (found := (await load_records(bank, [memory_id]))[:1]) and found[0].recalled:  # pyright: ignore[reportArgumentType]  # an id of the page
+            return found[0]
+    return None
+
+
+async def _bring_back(workspace: Workspace, action: BringBack) -> Fields:
+    """Write a hidden memory anew, in the place of what hides it."""
+    old = await _find_any(workspace, action.memory_id)
+    if old is None:
+        raise UnknownMemoryError(action.memory_id)
+    view = await load_view(workspace)
+    bank = choose_bank(workspace, old)
+    if await bank.index.visible([old.id], view):
+        raise InvalidRequestError(f"{_quote(old)} holds: nothing hides it.")
+    wanted = Filters(history=True, kinds=frozenset[Kind]({"tombstone"}))
+    tombstones = await load_records(bank, await bank.index.find(view, wanted, _HIDING_MAX))
+    hiding = [each.id for each in tombstones if old.id in each.supersedes]
+    draft = Draft(
+        content=old.content,
+        kind=old.kind,
+        title=old.title,
+        category=old.category,
+        tags=old.tags,
+        importance=old.importance,
+        pinned=old.pinned,
+        expires_at=old.expires_at,
+        phase=old.phase,
+        supersedes=tuple(hiding),
+        reach="project" if old.scope.project else "user",
+    )
+    done = await memories.add_memory(workspace, draft)
+    fields = render_receipt(done)
+    if isinstance(done, MemoryAdded):
+        fields["undo"] = {"action": "forget", "memory_id": done.record.id, "mode": "hide"}
+    return fields
+
+
+async def _pin(workspace: Workspace, action: Pin) -> Fields:
+    done = await memories.pin_memory(workspace, action.memory_id, pinned=action.pinned)
+    fields = render_receipt(done)
+    if isinstance(done, MemoryAdded):
+        fields["message"] = "Pinned: it comes first." if action.pinned else "No longer pinned."
+        fields["undo"] = {"action": "pin", "memory_id": done.record.id, "pinned": not action.pinned}
+    return fields
+
+
+async def _answer(workspace: Workspace, action: Review | Suggest | Trust) -> Fields:
+    match action:
+        case Review(memory_id=memory_id, keep=keep):
+            done = await memories.review_memory(workspace, memory_id, keep=keep)
+            if done is None:
+                raise InvalidRequestError(f"No memory {memory_id!r:.64} waits for your word.")
+            return render_receipt(done)
+        case Suggest():
+            return await _answer_suggestion(workspace, action)
+        case Trust():
+            return await _trust(workspace, action)
+
+
+async def _answer_suggestion(workspace: Workspace, action: Suggest) -> Fields:
+    await sessions.list_suggestions(workspace)  # what is shown may be decided
+    done = await sessions.decide_suggestions(workspace, action.statement, keep=action.keep)
+    fields = render_receipt(done)
+    kept = [each.get("memoryId") for each in fields.get("suggestions", ())]
+    if kept and kept[0]:
+        fields["undo"] = {"action": "forget", "memory_id": kept[0], "mode": "hide"}
+    return fields
+
+
+async def _trust(workspace: Workspace, action: Trust) -> Fields:
+    report = await report_trust(workspace)
+    if not action.trusted:
+        said = "Trust this project no longer? Of it only what this machine wrote counts then."
+        if asked := _ask(said, _make_token("revoke", report.remote), action.confirm):
+            return asked
+        revoked = await revoke_trust(workspace)
+        message = "This project is trusted no longer." if revoked else "It was not trusted."
+        return {"success": revoked, "message": message}
+    said = render_trust_report(report)
+    if asked := _ask(said, _make_token("trust", said), action.confirm):
+        return asked
+    await trust_project(workspace)
+    counts = pluralise(report.waiting, "record of others counts", "records of others count")
+    return {"success": True, "message": f"This project is trusted. {counts} now.",
+            "undo": {"action": "trust", "trusted": False}}  # fmt: skip
+
+
+def _ask(said: str, token: str, given: str, *, twice: bool = False) -> Fields | None:
+    """The question that is still to be answered before the action; None if all were."""
+    sure = _make_token("sure", token)
+    if given == (sure if twice else token):
+        return None
+    fields: Fields = {"success": False, "status": "undecided"}
+    if twice and given == token:
+        return {**fields, "message": _SURE, "confirm": sure, "last": True}
+    changed = {"changed": True} if given else {}
+    return {**fields, "message": said, "confirm": token, **changed}
+
+
+def _make_token(*parts: str) -> str:
+    """What confirms exactly this."""
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
+
+
+def _quote(record: Record) -> str:
+    text = record.title or " ".join(record.content.split())
+    return f"\u201c{cut(text, _QUOTED_CHARS_MAX)}\u201d"

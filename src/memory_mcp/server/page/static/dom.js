@@ -1,0 +1,41 @@
+// Builds nodes. What a memory says becomes text, never markup.
+
+export const SVG_SPACE = "http://www.w3.org/2000/svg";
+
+export function h(tag, given = {}, ...children) {
+  return fill(document.createElement(tag), given, children);
+}
+
+export function draw(tag, given = {}, ...children) {
+  return fill(document.createElementNS(SVG_SPACE, tag), given, children);
+}
+
+function fill(node, given, children) {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else node.setAttribute(name, value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === undefined || child === null || child === false || child === "") continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+export function show(node, ...children) {
+  node.replaceChildren(...children.flat(Infinity).filter((each) => each !== undefined && each !== null && each !== false));
+}
+
+export function button(label, act, given = {}) {
+  return h("button", { type: "button", onclick: act, ...given }, label);
+}
+
+export function section(title, given = {}, ...children) {
+  return h("section", given, h("h3", {}, title), ...children);
+}
+
+export function chip(text, kind = "") {
+  return h("span", { class: `chip ${kind}` }, text);
+}

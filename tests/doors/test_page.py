@@ -1,0 +1,289 @@
+"""The page without a browser: who gets in, what it reads, and what each action does and undoes."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes import FakeClock, FakeIds, close_workspace, real_workspace
+from project_story import Story
+from viewing import OWN, PORT, Viewer, outside, viewing
+
+from memory_mcp.cli.main import main
+from memory_mcp.render.graph import GraphNode, place_nodes
+from memory_mcp.server.page.document import (
+    build_app_document,
+    build_export,
+    join_scripts,
+    load_part,
+)
+from memory_mcp.server.page.live import follow_changes
+from memory_mcp.server.page.reads import READS
+
+pytestmark = pytest.mark.anyio
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\u2028"
+
+
+@pytest.fixture
+async def story(tmp_path: Path) -> AsyncGenerator[Story]:
+    """A small project on real files."""
+    clock, ids = FakeClock(), FakeIds()
+    workspace = real_workspace(tmp_path, clock, ids)
+    yield Story(workspace, clock, ids)
+    await close_workspace(workspace)
+
+
+@pytest.fixture
+async def viewer(story: Story) -> AsyncGenerator[Viewer]:
+    """The page on it, let in."""
+    async with viewing(story.workspace) as page:
+        yield page
+
+
+async def test_the_address_lets_one_browser_in_once(story: Story) -> None:
+    """Whoever reads the address later, in a history or a log, must not get in with it."""
+    async with outside(story.workspace) as page:
+        for path in ("/", "/main.js", "/api/head", "/api/events"):
+            assert (await page.web.get(path, headers=OWN)).status_code == 401
+        assert (await page.web.get("/", params={"token": "wrong"})).status_code == 401
+        opened = await page.web.get("/", params={"token": page.entry.token})
+        assert opened.headers["location"] == "/"
+        cookie = opened.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert (await page.web.get("/")).status_code == 200
+        page.web.cookies.clear()
+        again = await page.web.get("/", params={"token": page.entry.token})
+        assert again.status_code == 401
+        page.web.cookies.set(page.entry.cookie_name, "forged")
+        assert (await page.web.get("/api/head", headers=OWN)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"Host": "localhost"},
+        {"Host": f"127.0.0.1:{PORT + 1}"},
+        {"Host": f"127.0.0.1.evil.test:{PORT}"},
+        {"Origin": "http://evil.test"},
+        {"Origin": f"http://127.0.0.1:{PORT + 1}"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"X-Memory-Page": "0"},
+    ],
+)
+async def test_a_foreign_page_reads_and_does_nothing(viewer: Viewer, wrong: dict[str, str]) -> None:
+    """A browser sends the cookie along for whatever page asks it to."""
+    headers = {**OWN, **wrong}
+    assert (await viewer.web.get("/api/head", headers=headers)).status_code in (403, 421)
+    sent = await viewer.web.post("/api/act", json={"action": "undo"}, headers=headers)
+    assert sent.status_code in (403, 421)
+
+
+async def test_an_action_needs_the_page_and_a_form_of_ours(viewer: Viewer) -> None:
+    """A form of another page sends no header, and what is no action is named."""
+    web = viewer.web
+    assert (await web.post("/api/act", json={}, headers={"X-Memory-Page": "1"})).status_code == 403
+    plain = {**OWN, "Content-Type": "text/plain"}
+    assert (await web.post("/api/act", content="{}", headers=plain)).status_code == 415
+    refused = await viewer.send(action="format_disk")
+    assert refused.status_code == 400
+    assert "backtrack" in refused.json()["message"]
+    assert (await viewer.send(action="undo", more=1)).status_code == 400
+    asked = await web.get("/api/passwords", headers=OWN)
+    assert asked.status_code == 400
+    assert "timeline" in asked.json()["message"]
+    assert (await web.get("/api/act", headers=OWN)).status_code == 400
+
+
+async def test_every_answer_forbids_frames_scripts_and_caches(viewer: Viewer) -> None:
+    """Refusals and errors too: a page of ours must not run in another's frame."""
+    for path in ("/", "/page.css", "/api/head", "/api/nothing", "/nowhere", "/?token=x"):
+        answer = await viewer.web.get(path, headers=OWN)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+async def test_every_read_answers(story: Story, viewer: Viewer) -> None:
+    """An empty project and a full one have the same views."""
+    given = {"point": {"point": "start"}, "memory": None, "diff": {"a": "start", "b": "head"}}
+    for name in READS:
+        if (arguments := given.get(name, {})) is not None:
+            assert await viewer.read(name, **arguments) is not None
+    first = await story.phase_one()
+    memory = await story.say("Sessions are kept in Redis.", category="auth", tags=("redis",))
+    head = await viewer.read("head")
+    assert [each["id"] for each in head["checkpoints"]] == [first]
+    timeline = await viewer.read("timeline")
+    assert [each["kind"] for each in timeline["nodes"]] == ["branch", "checkpoint", "start"]
+    point = await viewer.read("point", point=first)
+    assert point["titles"] == ["Sessions are kept in Redis."]
+    then = await viewer.read("memories", at=first)
+    assert memory not in {each["memoryId"] for each in then["results"]}
+    for asked in ({"query": "where are sessions"}, {"tag": "redis"}, {"category": "auth"}):
+        found = await viewer.read("memories", **asked)
+        assert [each["memoryId"] for each in found["results"]][:1] == [memory]
+    whole = await viewer.read("memory", id=memory)
+    assert whole["content"] == "Sessions are kept in Redis."
+    diff = await viewer.read("diff", a=first)
+    assert [each["memoryId"] for each in diff["onlyB"]] == [memory]
+    figures = await viewer.read("figures")
+    assert sum(each["tokens"] for each in figures["sections"]) >= figures["tokens"] - 20
+    assert (await viewer.read("health"))["findings"] == []
+
+
+async def test_a_backtrack_is_asked_done_and_undone(story: Story, viewer: Viewer) -> None:
+    """The question is the tools' own, and a question that is no longer true decides nothing."""
+    first = await story.seal("Storage chosen.", 1)
+    await story.say("Sessions are kept in Redis.")
+    asked = await viewer.act(action="backtrack", to=first)
+    assert "Sessions are kept in Redis." in asked["message"]
+    await story.say("Redis runs in Frankfurt.")
+    changed = await viewer.act(action="backtrack", to=first, confirm=asked["confirm"])
+    assert "This hides 2 memories" in changed["message"]
+    _, done = await viewer.do(action="backtrack", to=first)
+    assert (await viewer.read("head"))["memories"] == 0
+    _, back = await viewer.do(**done["undo"])
+    assert (await viewer.read("head"))["memories"] == 2
+    assert back["undo"] == {"action": "undo"}
+    line = (await viewer.do(action="backtrack", to=first))[1]["line"]
+    assert await viewer.read("point", point=line)
+    await viewer.do(action="backtrack", to=line)
+    assert (await viewer.read("head"))["memories"] == 2
+
+
+async def test_what_is_erased_is_asked_twice(story: Story, viewer: Viewer) -> None:
+    """Everything else comes back; a slip of the hand must not cost what cannot."""
+    first = await story.seal("Storage chosen.", 1)
+    await story.say("Sessions are kept in Redis.")
+    lost = await story.say("The password of the staging system was changed.")
+    asked, done = await viewer.do(action="forget", memory_id=lost, mode="erase")
+    assert len(asked) == 2
+    assert "undo" not in done
+    assert (
+        await viewer.web.get("/api/memory", params={"id": lost}, headers=OWN)
+    ).status_code == 400
+    asked, done = await viewer.do(action="backtrack", to=first, mode="forget")
+    assert len(asked) == 2
+    assert "undo" not in done
+
+
+async def test_a_memory_is_corrected_pinned_and_hidden_and_each_is_undone(
+    story: Story, viewer: Viewer
+) -> None:
+    """Each answer names the action that takes it back."""
+    first = await story.say("Tokens live for 60 minutes.", tags=("auth",), title="Tokens")
+
+    async def now() -> list[tuple[str, bool]]:
+        rows = (await viewer.read("memories"))["results"]
+        return [(each["content"], each.get("pinned", False)) for each in rows]
+
+    asked, done = await viewer.do(
+        action="correct", memory_id=first, content="Tokens live for 15 minutes.", reason="audit"
+    )
+    assert asked
+    assert await now() == [("Tokens live for 15 minutes.", False)]
+    whole = await viewer.read("memory", id=done["memoryId"])
+    assert whole["why"]["replaced"][0]["content"] == "Tokens live for 60 minutes."
+    _, done = await viewer.do(**done["undo"])
+    assert await now() == [("Tokens live for 60 minutes.", False)]
+    _, done = await viewer.do(action="pin", memory_id=done["memoryId"], pinned=True)
+    assert await now() == [("Tokens live for 60 minutes.", True)]
+    _, done = await viewer.do(**done["undo"])
+    _, done = await viewer.do(action="forget", memory_id=done["memoryId"], reason="no longer so")
+    assert await now() == []
+    _, done = await viewer.do(**done["undo"])
+    assert await now() == [("Tokens live for 60 minutes.", False)]
+    kept = await viewer.read("memory", id=done["memoryId"])
+    assert (kept["tags"], kept["title"]) == (["auth"], "Tokens")
+
+
+async def test_a_session_that_only_reads_changes_nothing_here(story: Story) -> None:
+    """The page is one more door: the settings hold for it as well."""
+    first = await story.say("Tokens live for 60 minutes.")
+    reading = replace(story.workspace, policy=replace(story.workspace.policy, meta=True))
+    async with viewing(reading) as page:
+        refused = await page.act(action="pin", memory_id=first, pinned=True)
+        assert refused["success"] is False
+        assert (await page.read("head"))["reads"]
+
+
+async def test_what_any_process_writes_is_announced(story: Story) -> None:
+    """A page that shows what held a minute ago decides wrongly."""
+    ending = asyncio.Event()
+    news = follow_changes(story.workspace, ending)
+    waiting = asyncio.ensure_future(anext(news))
+    await asyncio.sleep(0)
+    await story.say("Orders live in PostgreSQL.")
+    assert await asyncio.wait_for(waiting, 20) is True
+    ending.set()
+    await news.aclose()
+
+
+def test_scripts_are_joined_without_a_trace_of_modules() -> None:
+    """A file and a client's frame have one script; a leftover import would fetch."""
+    joined = join_scripts()
+    assert not re.search(r"^(import|export)\b", joined, re.MULTILINE)
+    assert "innerHTML" not in joined
+    assert "eval(" not in joined
+    names = re.findall(
+        r"^(?:async )?function (\w+)|^const (\w+)|^class (\w+)", joined, re.MULTILINE
+    )
+    flat = ["".join(each) for each in names]
+    assert len(flat) == len(set(flat))
+    assert "http" not in joined.replace("http://www.w3.org/2000/svg", "")
+    assert "://" not in load_part("page.css")
+
+
+def test_a_file_holds_what_a_memory_says_as_data() -> None:
+    """Whatever a memory says, it ends no script and begins no markup."""
+    text = build_export({"answers": {"head": {"project": HOSTILE}}, "memories": []})
+    assert "<script>alert" not in text
+    assert "onerror=alert(2)>" not in text
+    held = re.search(r'<script type="application/json" id="data">(.*?)</script>', text)
+    assert held
+    assert json.loads(held[1])["answers"]["head"]["project"] == HOSTILE
+    assert "Content-Security-Policy" in text
+    assert "Content-Security-Policy" not in build_app_document()
+
+
+def test_a_placed_node_stands_where_the_drawing_has_it() -> None:
+    """The page and `memory-mcp log` draw one graph: an edge ends where its parent stands."""
+    nodes = [
+        GraphNode("a", ("c",), "@"),
+        GraphNode("b", ("c", "d"), "x"),
+        GraphNode("c", ("d",), "o"),
+        GraphNode("d", (), "s"),
+    ]
+    placed = list(place_nodes(nodes))
+    columns = {each.key: each.column for each in placed}
+    assert columns == {"a": 0, "b": 1, "c": 0, "d": 0}
+    for at, node in enumerate(nodes):
+        reached = {placed[at].column}
+        for each in placed[at:]:  # down the edges that begin at the node
+            if each.key in node.parents:
+                assert each.column in reached
+            reached = {end for start, end in each.edges if start in reached}
+
+
+def test_the_page_is_written_into_one_file(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who gets the file sees what is remembered, without a server or a way to change it."""
+    assert main(["--project", str(project), "add", "Orders live in PostgreSQL."]) == 0
+    target = tmp_path / "page.html"
+    assert main(["--project", str(project), "view", "--export", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    assert "Orders live in PostgreSQL." in text
+    assert main(["--project", str(project), "view", "--export", str(target), "--port", "1"]) == 2
+    assert "--export" in capsys.readouterr().err
