@@ -119,6 +119,7 @@ def test_why_names_who_wrote_a_memory(run: Run) -> None:
     assert "written by: user of " in run("show", memory, "--why")[1]
 
 
+@pytest.mark.files  # in a database, a folder without a remote is of its user alone
 def test_at_the_command_line_what_others_wrote_is_kept_by_its_id(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
