@@ -174,6 +174,7 @@ async def test_two_repositories_are_never_mixed(
         assert await GitWorld(client, other).recalled() == set()
 
 
+@pytest.mark.files
 @pytest.mark.parametrize(("branch", "known"), [("main", {A}), ("feature", {A, B})])
 async def test_a_fresh_clone_recalls_what_was_recalled_there(
     settings: Settings, project: Path, tmp_path: Path, branch: str, known: set[str]
@@ -192,6 +193,7 @@ async def test_a_fresh_clone_recalls_what_was_recalled_there(
         assert await w.recalled() == {A, B} - (known - {A})
 
 
+@pytest.mark.files
 async def test_a_pull_brings_what_another_clone_wrote(
     settings: Settings, project: Path, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ async def test_a_session_that_ends_at_once_leaves_nothing_open(
     assert len(records(project)) == 1
 
 
+@pytest.mark.files
 @pytest.mark.nightly
 async def test_leaving_in_the_middle_of_taking_in_loses_nothing(
     settings: Settings, project: Path
