@@ -37,6 +37,7 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
         prompt = await client.call_tool(
             "mem_node_render", {"node_id": "stage1/node:3", "budget_chars": 400}
         )
+        small = await call(client, "mem_node_read", node_id="stage1/node:3", budget_chars=40)
         unknown = await refused(client, "mem_node_read", node_id="stage1/node:4")
         wrong = await refused(
             client, "apply_llm_memory_updates", node_id="a", updates={"mem_cor_set": {}}
@@ -52,6 +53,10 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
     assert read["core"] == {"goal": "0.95", "lr": "1e-3"}
     assert (read["recall"][0]["summary"], read["recall"][0]["meta"]) == ("begun", {"loss": 0.5})
     assert read["archival"][0]["text"] == "Adam diverges."
+    assert "left_out" not in read
+    assert small["core"] == {"goal": "0.95"}
+    assert small["left_out"] == {"recall": 1, "archival": 1}
+    assert "budget_chars=40" in small["message"]
     assert applied["core"] == {"goal": "0.95"}
     assert applied["recall"][0]["summary"] == "begun"
     (text,) = prompt.content

@@ -122,7 +122,6 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "branch 3 cannot": lambda m: m.mem_node_join("n", 3),
     "budget_chars is '9'": lambda m: m.render_for_prompt("n", "", "9"),
     "task_hint is None": lambda m: m.render_for_prompt("n", None),
-    "max_chars is None": lambda m: m.compress("text", None),
     "roots is the text '/'": lambda m: m.build_resource_snapshot("r.json", {"roots": "/"}),
     "config is 'x'": lambda m: m.build_resource_snapshot("r.json", "x"),
     "usage_type is None; choose one of: read, reference, include": lambda m: m.track_resource_usage(

@@ -107,8 +107,6 @@ async def test_a_list_that_is_missing_is_empty_and_a_wrong_one_is_an_error(
         ("{", "no JSON"),
         ("3", "no object of sections"),
         ('{"gitlab": []}', "'gitlab'; there are local"),
-        ('[{"class": "model", "name": "a"}]', "choose one of: local_data, github, huggingface"),
-        ('{"github": [{"name": "a"}]}', "no repo or repo_id"),
     ):
         (project / "wrong.json").write_text(text)
         with pytest.raises(InvalidRequestError, match=said):

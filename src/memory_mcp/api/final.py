@@ -9,7 +9,7 @@ from memory_mcp import layers
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.render.final import make_final_fields, render_final
+from memory_mcp.render.final import FINAL_HEADING, make_final_fields, render_final
 from memory_mcp.storage.files.reports import write_report
 
 FINAL_MARKDOWN: Final = "final_memory_for_paper.md"
@@ -26,7 +26,8 @@ async def export_final_memory(
     """Write the report of the caller's node; the paths of the Markdown and of the JSON file.
 
     Raises:
-        InvalidRequestError: the files cannot have these names, a link stands in the way, or memory
+        InvalidRequestError: the files cannot have these names, a link or another file stands in
+            the way, or memory
             is off.
         UnknownTargetError: no such node.
     """
@@ -37,5 +38,6 @@ async def export_final_memory(
         raise InvalidRequestError(final.reason)
     data = json.dumps(make_final_fields(final), ensure_ascii=False, indent=2)
     texts = {markdown_name: render_final(final), json_name: f"{data}\n"}
-    markdown_path, json_path = await write_report(os.fspath(folder), texts, project)
+    begins = {markdown_name: FINAL_HEADING, json_name: '{\n  "node": '}
+    markdown_path, json_path = await write_report(os.fspath(folder), texts, begins, project)
     return markdown_path, json_path

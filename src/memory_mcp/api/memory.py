@@ -62,7 +62,12 @@ from memory_mcp.domain.layers import (
     UpdatesApplied,
     Write,
 )
-from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RENDER_CHARS_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.limits import (
+    COMPRESS_ROUNDS_DEFAULT,
+    IMPORTANCE_DEFAULT,
+    RENDER_CHARS_DEFAULT,
+    RESULTS_DEFAULT,
+)
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     BacktrackOutcome,
@@ -467,7 +472,7 @@ class Memory:
     async def mem_archival_get(
         self, id: str, branch_id: str | None = None
     ) -> ArchivalRecord | Skipped:
-        """The text of the archive of that id."""
+        """The text of the archive of that id; of one that was replaced, what replaced it."""
         return await layers.get_archival(self._find_node(branch_id), _require_text("id", id))
 
     async def mem_consolidate(
@@ -490,7 +495,8 @@ class Memory:
         """Carry out a document of updates as a model wrote it: all of its writes, or nothing.
 
         `node_id` and `phase` go to the events that name none of their own; without a `branch_id`
-        the node is `node_id`. `memory_operation_instructions` is what a prompt says of it.
+        the node is `node_id`. Both may not name different nodes. What a prompt says of it is
+        `memory_operation_instructions`.
         """
         node = self._find_node(branch_id if branch_id is not None else node_id)
         return await layers.apply_updates(node, updates, phase or "", node_id or "")
@@ -510,22 +516,23 @@ class Memory:
         prompt_template: str | None = None,
         *,
         use_cache: bool = True,
-        max_iterations: int = 5,
+        max_iterations: int = COMPRESS_ROUNDS_DEFAULT,
     ) -> str:
         """The text in at most `max_chars` characters; one that fits is not changed.
 
         The language model (MEMORY_LLM_MODEL) shortens it, at most `max_iterations` times. Without
         one, or where it fails, the text is cut at a sentence or a word. `prompt_template` replaces
-        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in.
+        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in. It never
+        raises: what is no text counts as its text, and what is no number of characters as none.
         """
         request = layers.CompressionRequest(
-            _require_count("max_chars", max_chars),
-            _require_text("context_hint", context_hint),
-            _require_text("prompt_template", prompt_template or ""),
-            _require_count("max_iterations", max_iterations),
+            _read_count(max_chars, 0),
+            _read_text(context_hint),
+            _read_text(prompt_template),
+            _read_count(max_iterations, COMPRESS_ROUNDS_DEFAULT),
         )
-        text = _require_text("text", text)
-        return await layers.compress(self._workspace, text, request, use_cache=use_cache)
+        text = _read_text(text)
+        return await layers.compress(self._workspace, text, request, use_cache=bool(use_cache))
 
     async def render_for_prompt(
         self,
@@ -607,7 +614,8 @@ class Memory:
     ) -> tuple[Path, Path]:
         """Write what the node knows at the end of a run: a text to write a report from, and data.
 
-        Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
+        Returns the paths of the Markdown and of the JSON file. Earlier reports are replaced;
+        another file of the same name is kept, and nothing is written.
         """
         return await export_final_memory(
             self._find_node(branch_id),
@@ -654,6 +662,14 @@ def _require_count(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidRequestError(f"{name} is {value!r:.80}; give a whole number.")
     return value
+
+
+def _read_text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else repr(value)
+
+
+def _read_count(value: object, otherwise: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
 def _require_path(name: str, value: object) -> str:

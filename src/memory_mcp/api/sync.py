@@ -32,7 +32,12 @@ from memory_mcp.domain.layers import (
     RecallEvent,
     UpdatesApplied,
 )
-from memory_mcp.domain.limits import IMPORTANCE_DEFAULT, RENDER_CHARS_DEFAULT, RESULTS_DEFAULT
+from memory_mcp.domain.limits import (
+    COMPRESS_ROUNDS_DEFAULT,
+    IMPORTANCE_DEFAULT,
+    RENDER_CHARS_DEFAULT,
+    RESULTS_DEFAULT,
+)
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     BacktrackOutcome,
@@ -361,7 +366,7 @@ class SyncMemory:
         return self._run(partial(self._memory.mem_archival_search, query, tags, k, branch_id))
 
     def mem_archival_get(self, id: str, branch_id: str | None = None) -> ArchivalRecord | Skipped:
-        """The text of the archive of that id."""
+        """The text of the archive of that id; of one that was replaced, what replaced it."""
         return self._run(partial(self._memory.mem_archival_get, id, branch_id))
 
     def mem_consolidate(
@@ -383,7 +388,8 @@ class SyncMemory:
         """Carry out a document of updates as a model wrote it: all of its writes, or nothing.
 
         `node_id` and `phase` go to the events that name none of their own; without a `branch_id`
-        the node is `node_id`. `memory_operation_instructions` is what a prompt says of it.
+        the node is `node_id`. Both may not name different nodes. What a prompt says of it is
+        `memory_operation_instructions`.
         """
         return self._run(
             partial(self._memory.apply_llm_memory_updates, branch_id, updates, node_id, phase)
@@ -401,13 +407,14 @@ class SyncMemory:
         prompt_template: str | None = None,
         *,
         use_cache: bool = True,
-        max_iterations: int = 5,
+        max_iterations: int = COMPRESS_ROUNDS_DEFAULT,
     ) -> str:
         """The text in at most `max_chars` characters; one that fits is not changed.
 
         The language model (MEMORY_LLM_MODEL) shortens it, at most `max_iterations` times. Without
         one, or where it fails, the text is cut at a sentence or a word. `prompt_template` replaces
-        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in.
+        our instructions; `{max_chars}`, `{context_hint}` and `{text}` in it are filled in. It never
+        raises: what is no text counts as its text, and what is no number of characters as none.
         """
         return self._run(
             partial(
@@ -503,7 +510,8 @@ class SyncMemory:
     ) -> tuple[Path, Path]:
         """Write what the node knows at the end of a run: a text to write a report from, and data.
 
-        Returns the paths of the Markdown and of the JSON file. Existing ones are replaced.
+        Returns the paths of the Markdown and of the JSON file. Earlier reports are replaced;
+        another file of the same name is kept, and nothing is written.
         """
         return self._run(
             partial(

@@ -20,7 +20,7 @@ from memory_mcp.domain.ids import (
     RecordId,
     SegmentId,
 )
-from memory_mcp.domain.normalise import find_hidden_character, normalise
+from memory_mcp.domain.normalise import find_hidden_character, is_blank, normalise
 
 _MESSAGE_CHARS_MAX: Final = 240
 _VALUE_ERROR: Final = "Value error, "
@@ -91,8 +91,8 @@ def find_branch_fault(name: str) -> str:
     """
     if name.isascii() and name.isprintable() and name.strip():
         return "" if len(name) <= limits.BRANCH_CHARS_MAX else _describe_length(name)
-    if not name.strip():
-        return "is empty"
+    if is_blank(name):
+        return "shows nothing that can be seen" if name.strip() else "is empty"
     if len(name) > limits.BRANCH_CHARS_MAX:
         return _describe_length(name)
     hidden = find_hidden_character(name)

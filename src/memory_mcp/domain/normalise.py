@@ -60,6 +60,8 @@ _CURSIVE: Final = (
 _PICTURES: Final = r"[\u2190-\u2bff\U0001f000-\U0001faff]"
 
 _ODD_SPACE: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3164\uffa0"
+_BLANKS: Final[dict[int, str]] = dict.fromkeys((0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0), " ")
+"""Fillers of Hangul and the empty pattern of Braille."""
 _QUOTES: Final = {"'": "\u2018\u2019\u201a\u201b", '"': "\u201c\u201d\u201e\u201f"}
 _DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
@@ -118,6 +120,11 @@ def find_hidden_character(text: str) -> tuple[int, str] | None:
         return None
     found = _pattern(_STRAY).search(text)
     return (found.start(), found.group()) if found else None
+
+
+def is_blank(text: str) -> bool:
+    """Whether a reader sees nothing of the text: spaces, and letters that are drawn as one."""
+    return not text.translate(_BLANKS).strip()
 
 
 def _may_hide(text: bytes) -> bool:

@@ -44,6 +44,8 @@ class Resource:
     class_: ResourceClass
     path: str = ""
     source: str = ""
+    fault: str = ""
+    """Why its entry in the list cannot be read."""
 
     @property
     def id(self) -> str:
@@ -84,25 +86,28 @@ def _read_sections(value: object, name: str) -> Iterator[Resource]:
         if not isinstance(entries, list):
             raise InvalidRequestError(f"{section} in {name} is no list of resources.")
         for place, entry in enumerate(cast("list[object]", entries), 1):
-            yield _read_entry(entry, section, f"Resource {place} of {section} in {name}")
+            yield _read_entry(entry, section, place)
 
 
-def _read_entry(entry: object, section: str, what: str) -> Resource:
+def _read_entry(entry: object, section: str, place: int) -> Resource:
+    """The resource; a wrong entry costs itself and nothing else."""
+    known = _SECTIONS.get(section, "local_data")
+    stand_in = f"entry {place} of {section}"
     if not isinstance(entry, dict):
-        raise InvalidRequestError(f"{what} is no object with a name and a path or repository.")
+        why = "its entry is no object with a name and a path or repository"
+        return Resource(stand_in, known, fault=why)
     fields = cast("dict[str, object]", entry)
     class_ = _SECTIONS.get(str(fields.get("class", "")) if section == _ITEMS else section)
     if class_ is None:
-        raise InvalidRequestError(
-            f"{what} has the class {fields.get('class')!r}; choose one of: "
-            f"{', '.join(dict.fromkeys(_SECTIONS.values()))}."
-        )
+        choices = ", ".join(dict.fromkeys(_SECTIONS.values()))
+        why = f"its class is {fields.get('class')!r:.80}; choose one of: {choices}"
+        return Resource(stand_in, known, fault=why)
     path, source = _first(fields, _PATHS), _first(fields, _SOURCES)
     version = _first(fields, _VERSIONS)
     name = _first(fields, ("name", "id")) or (source or path).rstrip("/").rpartition("/")[2]
     if not name or not (path or source):
         needed = " or ".join(_PATHS[:1] if class_ == "local_data" else _SOURCES[:2])
-        raise InvalidRequestError(f"{what} has no name or no {needed}. Add it.")
+        return Resource(stand_in, class_, fault=f"its entry has no name or no {needed}")
     name = " ".join(normalise(name).split())  # a line of the index
     return Resource(name, class_, path, f"{source}@{version}" if source and version else source)
 
@@ -144,9 +149,9 @@ def make_snapshot(
 
 
 def _make_item(resource: Resource, seen: Seen | None) -> ResourceItem:
-    found = seen or Seen()
+    found = Seen(why=resource.fault) if resource.fault else seen or Seen()
     status: FetchStatus = "available" if found.path else "pending"
-    if seen and not found.path and resource.class_ == "local_data":
+    if resource.fault or (seen and not found.path and resource.class_ == "local_data"):
         status = "failed"  # what is to be fetched is not missing yet
     return {
         "id": resource.id,

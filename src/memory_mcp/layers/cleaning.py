@@ -20,7 +20,7 @@ from memory_mcp.domain.layers import (
 from memory_mcp.engine.redaction import prepare_field, redact_text
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.layers import check_core_key, check_meta
+from memory_mcp.text.layers import check_core_key, check_meta, merge_unknown
 
 
 async def clean_writes(
@@ -83,10 +83,10 @@ async def _clean_write(cleaner: _Cleaner, write: Write) -> Write:
     changes: dict[str, object] = {}
     match write:
         case CoreSet(key=key, value=value):
-            _check_key(cleaner.workspace, key)
+            changes["key"] = _check_key(cleaner.workspace, key)
             changes["value"] = await cleaner.clean_text("value", value)
         case CoreDelete(key=key):
-            check_core_key(key)
+            changes["key"] = check_core_key(key)
         case RecallAppend():
             return await _clean_event(cleaner, write)
         case ArchivalWrite() | ArchivalUpdate():
@@ -109,16 +109,17 @@ async def _clean_event(cleaner: _Cleaner, write: RecallAppend) -> RecallAppend:
     labels = {n: cleaner.clean_label(str(fields[n])) for n in _EVENT_LABELS}
     texts = {n: await cleaner.clean_text(n, str(fields[n])) for n in ("summary", "text")}
     lists = {"refs": cleaner.clean_labels(write.refs), "tags": cleaner.clean_labels(write.tags)}
-    meta = cleaner.clean_meta({**(write.model_extra or {}), **write.meta})
+    meta = cleaner.clean_meta(merge_unknown(write.model_extra or {}, write.meta))
     return RecallAppend.model_validate({**fields, **labels, **texts, **lists, "meta": meta})
 
 
 _EVENT_LABELS: Final = ("kind", "phase", "run_id", "task_hint")
 
 
-def _check_key(workspace: Workspace, key: str) -> None:
-    check_core_key(key)
+def _check_key(workspace: Workspace, key: str) -> str:
+    key = check_core_key(key)
     if workspace.policy.secrets != "allow" and redact_text(key, "redact").redactions:
         raise InvalidRequestError(
             "A key of the core holds what looks like a secret. Use a name for it instead."
         )
+    return key

@@ -4,10 +4,14 @@ import asyncio
 import hashlib
 import json
 
-from memory_mcp.domain.limits import COMPRESS_PIECES_MAX, LANGUAGE_TURNS_CHARS_MAX
+from memory_mcp.domain.limits import (
+    COMPRESS_PIECES_MAX,
+    COMPRESS_ROUNDS_DEFAULT,
+    LANGUAGE_TURNS_CHARS_MAX,
+)
 from memory_mcp.domain.normalise import normalise
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import ModelUnavailableError
+from memory_mcp.errors import MemoryMcpError
 from memory_mcp.frozen import frozen
 from memory_mcp.ports import LanguageModel
 from memory_mcp.text.secrets import redact
@@ -21,7 +25,7 @@ class CompressionRequest:
     chars_max: int
     about: str = ""
     instructions: str = ""
-    rounds_max: int = 5
+    rounds_max: int = COMPRESS_ROUNDS_DEFAULT
 
 
 async def compress(
@@ -54,7 +58,7 @@ async def _shorten_by_model(language: LanguageModel, text: str, request: Compres
     for _ in range(request.rounds_max):
         try:
             shorter = await _shorten_pieces(language, text, request)
-        except ModelUnavailableError:
+        except (MemoryMcpError, ValueError):
             break
         if len(shorter) >= len(text):
             break

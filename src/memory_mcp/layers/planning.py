@@ -24,8 +24,14 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import make_view, make_writing
 from memory_mcp.engine.records import require_memory
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError
-from memory_mcp.layers.selecting import CORE, choose_events, find_inherited_events
+from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+from memory_mcp.layers.selecting import (
+    CORE,
+    choose_events,
+    find_inherited_events,
+    find_successor,
+    require_same_node,
+)
 from memory_mcp.text.layers import (
     build_archival,
     build_core,
@@ -155,6 +161,8 @@ async def _plan_core_delete(plan: LayerPlan, key: str) -> None:
 
 
 def _plan_event(plan: LayerPlan, write: RecallAppend) -> None:
+    for named in (write.branch_id, write.node_id):
+        require_same_node(plan.workspace, plan.timeline, named)
     record = build_event(write, plan.place())
     plan.records.append(record)
     plan.events.append(record.id)
@@ -181,7 +189,14 @@ def _plan_archival(plan: LayerPlan, write: ArchivalWrite) -> None:
 
 
 async def _plan_archival_update(plan: LayerPlan, write: ArchivalUpdate) -> None:
-    old = await require_memory(plan.workspace, write.id, plan.view)
+    try:
+        old = await require_memory(plan.workspace, write.id, plan.view)
+    except UnknownMemoryError as error:
+        named = RecordId(write.id.strip().casefold())
+        if (now := await find_successor(plan.workspace, plan.view, named)) is None:
+            raise
+        why = f"was replaced by {now.id}; nothing was written. Read that one, and give its id"
+        raise UnknownMemoryError(write.id, why=why) from error
     if old.durable or old.layer != "archival" or old.move is not None:
         raise InvalidRequestError(
             f"{old.id} is a {old.kind} outside of the archive of a node. Give the id of a text "

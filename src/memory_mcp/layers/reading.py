@@ -3,20 +3,22 @@
 The functions that begin with `list_` take a view that is there already; the others are use cases.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.layers import ArchivalRecord, CoreChange, CoreEntry, RecallEvent
 from memory_mcp.domain.outcomes import SearchResults, Skipped
 from memory_mcp.domain.record import CORE_PREFIX, Kind
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.engine.head import load_head, load_view, make_view
+from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_newest, load_records, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
-from memory_mcp.layers.selecting import ARCHIVE, CORE, EVENTS
+from memory_mcp.layers.selecting import ARCHIVE, CORE, EVENTS, find_successor
 from memory_mcp.search import search_memories
 from memory_mcp.text.layers import (
     check_core_key,
@@ -48,7 +50,10 @@ async def load_core(
     if skipped := refuse_reads(workspace):
         return skipped
     entries = await list_core(workspace, await load_view(workspace))
-    return entries if keys is None else tuple(each for each in entries if each.key in keys)
+    if keys is None:
+        return entries
+    wanted = {unicodedata.normalize("NFC", key) for key in keys}
+    return tuple(each for each in entries if each.key in wanted)
 
 
 async def list_core_history(workspace: Workspace, key: str) -> tuple[CoreChange, ...] | Skipped:
@@ -118,15 +123,20 @@ async def search_archival(
 
 
 async def get_archival(workspace: Workspace, record_id: str) -> ArchivalRecord | Skipped:
-    """The text of the archive of that id.
+    """The text of the archive of that id; of one that was replaced, what stands in its place.
 
     Raises:
         UnknownMemoryError: the node does not see it.
     """
     if skipped := refuse_reads(workspace):
         return skipped
-    timeline = (await load_head(workspace)).timeline
-    record = await require_memory(workspace, record_id, make_view(workspace, timeline))
+    view = await load_view(workspace)
+    try:
+        record = await require_memory(workspace, record_id, view)
+    except UnknownMemoryError:
+        old = RecordId(record_id.strip().casefold())
+        if (record := await find_successor(workspace, view, old)) is None:
+            raise
     if record.layer != "archival":
         raise UnknownMemoryError(record_id, why=f"is of the layer {record.layer}")
     return read_archival(record)

@@ -1,5 +1,6 @@
 """Which records of a layer a node sees, and which events a request means."""
 
+import unicodedata
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.layers import RecallEvict
-from memory_mcp.domain.record import CORE_PREFIX
+from memory_mcp.domain.record import CORE_PREFIX, MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.records import load_records, require_memory
@@ -59,6 +60,34 @@ async def find_inherited_events(
     )
     filters = replace(EVENTS, segments=inherited)
     return await workspace.project.index.find(view, filters, limits.EVENTS_MAX)
+
+
+def require_same_node(workspace: Workspace, timeline: Timeline, node_id: str) -> None:
+    """Refuse to write to one node what names another. An id that is no node's is a label.
+
+    Raises:
+        InvalidRequestError: it names both.
+    """
+    node, named = workspace.caller.branch, unicodedata.normalize("NFC", node_id)
+    if named and named != node and named in timeline.branches:
+        raise InvalidRequestError(
+            f"branch_id is {node!r} and node_id is {named!r}, which is another node. Give one of "
+            "them. Nothing was written."
+        )
+
+
+async def find_successor(workspace: Workspace, view: View, old: RecordId) -> Record | None:
+    """The text of the archive that stands in the place of an older one now, as far as it holds."""
+    bank, filters = workspace.project, replace(ARCHIVE, history=True)
+    found = await bank.index.find(view, filters, limits.EVENTS_MAX)
+    later = await load_records(bank, sorted(id_ for id_ in found if id_ > old))
+    newest: Record | None = None
+    for record in later:  # the oldest first, so that each follows the one before it
+        if record.kind in MEMORY_KINDS and (newest.id if newest else old) in record.supersedes:
+            newest = record
+    if newest is None or not await bank.index.visible([newest.id], view):
+        return None
+    return newest
 
 
 _ROOT_NODE: Final = BranchName("main")

@@ -16,10 +16,12 @@ from memory_mcp.domain.layers import (
     Write,
 )
 from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.layers.nodes import write_node
 from memory_mcp.layers.reading import load_core, search_archival, search_events
+from memory_mcp.layers.selecting import require_same_node
 from memory_mcp.text.layers import check_tags
 
 M = TypeVar("M", bound=BaseModel)
@@ -104,6 +106,7 @@ async def apply_updates(
     for asked in document.mem_archival_search:  # nothing is written if the answer would fail
         check_tags(asked.tags)
     labels = parse_form(RecallAppend, {"phase": phase, "node_id": node_id})
+    require_same_node(workspace, (await load_head(workspace)).timeline, labels.node_id)
     writes = [_add_labels(write, labels) for write in document.list_writes()]
     receipt = await write_node(workspace, writes)
     if isinstance(receipt, Skipped):

@@ -69,7 +69,7 @@ async def forget_memory(
         await drop_from_head(workspace, tombstone.erases)
         notes = await bank.keep(tombstone)
         await bank.erase({target.id, *plan.along})
-        plan_notes = (*redacted, *_describe_plan(target, plan))
+        plan_notes = (*redacted, *_describe_plan(target, plan), *_describe_owner(workspace, target))
     else:
         tombstone = build_tombstone(target, reason, place, erase=False)
         notes = redacted + await bank.keep(tombstone)
@@ -128,6 +128,17 @@ def _describe_plan(target: Record, plan: ForgetPlan) -> tuple[str, ...]:
             f"Earlier versions are hidden, not erased; forget them as well: {', '.join(older)}."
         )
     return tuple(notes)
+
+
+def _describe_owner(workspace: Workspace, target: Record) -> tuple[str, ...]:
+    """Says that others lose it, where it was inherited."""
+    if target.branch in (None, workspace.caller.branch):
+        return ()
+    note = (
+        f"It was written on branch {target.branch!r}, and is gone there and on every branch that "
+        "saw it. To hide it on one branch alone, do not erase (mode hide; in Python erase=False)."
+    )
+    return (note,)
 
 
 async def _find_any_memory(workspace: Workspace, memory_id: str) -> Record | None:

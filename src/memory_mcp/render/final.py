@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from memory_mcp.domain.layers import ArchivalRecord, CoreEntry, NodeView, RecallEvent
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import drop_empty, format_time
 from memory_mcp.domain.resources import RESOURCE_EVENT_KIND, RESOURCE_INDEX_KEY
 from memory_mcp.frozen import frozen
+
+FINAL_HEADING: Final = "# Final memory of "
+"""How every report begins."""
 
 
 @frozen
@@ -60,7 +63,7 @@ def render_final(final: FinalMemory) -> str:
     archived = pluralise(final.view.archived, "text", "texts")
     events = pluralise(len(final.events), "event", "events")
     lines = [
-        f"# Final memory of {final.view.node}",
+        f"{FINAL_HEADING}{final.view.node}",
         f"{chain}\n\n{events}, {archived} in the archive. {format_time(final.at)}",
     ]
     for heading, items in sections.items():

@@ -1,9 +1,10 @@
 """What is read from a node's layers, as the fields of an answer: short, and nothing empty."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Final, TypeVar, cast
 
 from memory_mcp.domain.layers import (
     LayerReceipt,
@@ -15,6 +16,9 @@ from memory_mcp.domain.layers import (
 from memory_mcp.domain.limits import IMPORTANCE_DEFAULT
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import drop_empty, format_time
+from memory_mcp.render.node import share_room
+
+T = TypeVar("T")
 
 _LEFT_OUT = frozenset({"chain", "durable", "evicted"})
 """Fields of entries and events that say nothing in a view of what holds."""
@@ -37,6 +41,62 @@ def render_layers(
             return _list_fields(outcome)
         case UpdatesApplied(receipt=receipt):
             return {**_list_fields(outcome), **_list_fields(receipt), "receipt": None}
+
+
+def render_view(view: NodeView, budget_chars: int) -> Mapping[str, Any]:
+    """The fields of a view within a budget: whole items, and how many were left out.
+
+    The important keys of the core go first, the newest events, and the archive as it was listed.
+    """
+    shown = dict(render_layers(view))
+    keys = sorted(shown["core"], key=_rank_keys(view))
+    ranked: dict[str, list[Any]] = {
+        "core": [(key, shown["core"][key]) for key in keys],
+        "recall": shown["recall"][::-1],
+        "archival": shown["archival"],
+    }
+    sizes = {
+        name: [len(json.dumps(each, ensure_ascii=False)) + 1 for each in items]
+        for name, items in ranked.items()
+    }
+    shares = share_room([sum(each) for each in sizes.values()], _WEIGHTS, budget_chars)
+    kept = {
+        name: _keep_within(items, sizes[name], share)
+        for (name, items), share in zip(ranked.items(), shares, strict=True)
+    }
+    left_out = {n: gone for n, items in ranked.items() if (gone := len(items) - len(kept[n]))}
+    shown |= {
+        "core": dict(sorted(kept["core"])),
+        "recall": kept["recall"][::-1],
+        "archival": kept["archival"],
+    }
+    if left_out:
+        shown |= {"left_out": left_out, "message": _LEFT_OUT_HINT.format(budget_chars)}
+    return shown
+
+
+_WEIGHTS: Final = (4, 3, 2)
+"""Of core, events and archive, as in a prompt."""
+
+_LEFT_OUT_HINT: Final = (
+    "Not all of it fits budget_chars={}. Name a scope, give a larger budget_chars, or look up what "
+    "you need with apply_llm_memory_updates: mem_core_get, mem_recall_search, mem_archival_search."
+)
+
+
+def _rank_keys(view: NodeView) -> Callable[[str], tuple[int, str]]:
+    importance = {entry.key: entry.importance for entry in view.core}
+    return lambda key: (-importance[key], key)
+
+
+def _keep_within(items: Sequence[T], sizes: Sequence[int], room: int) -> list[T]:
+    """Those that fit, the first ones first; a smaller one may fit where a larger did not."""
+    kept: list[T] = []
+    for each, size in zip(items, sizes, strict=True):
+        if size <= room:
+            kept.append(each)
+            room -= size
+    return kept
 
 
 def _list_fields(value: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from pydantic import Field
 from memory_mcp import layers
 from memory_mcp.domain.layers import LayerScope
 from memory_mcp.domain.limits import RENDER_CHARS_DEFAULT
+from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.render.layers import render_layers
+from memory_mcp.render.layers import render_layers, render_view
 from memory_mcp.server.calls import answer_fields, answer_text, bind_caller
 from memory_mcp.text.drafts import check_branch
 
@@ -40,11 +41,21 @@ async def mem_node_fork(
 
 
 async def mem_node_read(
-    *, node_id: NodeId, ctx: NodeRequest, scope: LayerScope = "all"
+    *,
+    node_id: NodeId,
+    ctx: NodeRequest,
+    scope: LayerScope = "all",
+    budget_chars: Annotated[int, Field(ge=0)] = RENDER_CHARS_DEFAULT,
 ) -> CallToolResult:
-    """What a node sees: its core, its newest events and archive, inherited ones included."""
+    """What a node sees: its core, its newest events and archive, inherited ones included.
+
+    `left_out` counts what the budget has no room for.
+    """
     node = bind_caller(ctx).at(check_branch(node_id))
-    return answer_fields(render_layers(await layers.read_node(node, scope)))
+    view = await layers.read_node(node, scope)
+    if isinstance(view, Skipped):
+        return answer_fields(render_layers(view))
+    return answer_fields(render_view(view, budget_chars))
 
 
 async def mem_node_write(

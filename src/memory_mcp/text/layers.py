@@ -9,6 +9,7 @@ its ancestors stay as they are, and every other node goes on to see them.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -29,7 +30,7 @@ from memory_mcp.domain.layers import (
     RecallAppend,
     RecallEvent,
 )
-from memory_mcp.domain.normalise import find_hidden_character
+from memory_mcp.domain.normalise import find_hidden_character, is_blank
 from memory_mcp.domain.record import (
     CORE_PREFIX,
     Kind,
@@ -82,11 +83,12 @@ def parse_span(name: str, span: str | datetime | timedelta, now: datetime, sign:
 
 
 def check_core_key(key: str) -> str:
-    """The key of a core entry, if it can be one.
+    """The key of a core entry in Unicode's form NFC, if it can be one. Case counts.
 
     Raises:
         InvalidRequestError: with what is wrong with it.
     """
+    key = unicodedata.normalize("NFC", key)
     check_text("a key of the core", key, limits.CORE_KEY_CHARS_MAX)
     hidden = find_hidden_character(key) or next(
         ((at, char) for at, char in enumerate(key) if char in "\n\t"), None
@@ -95,6 +97,8 @@ def check_core_key(key: str) -> str:
         raise InvalidRequestError(
             f"key {key!r} holds U+{ord(hidden[1]):04X}, which nobody can see. Leave it out."
         )
+    if is_blank(key):
+        raise InvalidRequestError(f"key {key!r} shows nothing. Give it a character that is seen.")
     if key.endswith("*"):
         raise InvalidRequestError(f"key {key!r} ends in *, which stands for any ending elsewhere.")
     return key
@@ -110,6 +114,21 @@ def check_meta(meta: Meta) -> None:
         raise InvalidRequestError(
             f"meta {fault}. Keep labels and references in it, and the text itself in the memory."
         )
+
+
+def merge_unknown(fields: Meta, meta: Meta) -> Meta:
+    """The labels of an event with its unknown fields, which are labels too.
+
+    Raises:
+        InvalidRequestError: a name has two values, of which one would be lost.
+    """
+    for name in fields.keys() & meta.keys():
+        if fields[name] != meta[name]:
+            raise InvalidRequestError(
+                f"{name!r} is given twice: as a field it is {fields[name]!r:.80}, in meta "
+                f"{meta[name]!r:.80}. Rename one. Nothing was written."
+            )
+    return {**fields, **meta}
 
 
 def check_tags(tags: Sequence[str], most: int = limits.TAGS_MAX) -> tuple[str, ...]:

@@ -12,11 +12,15 @@ from memory_mcp.storage.threads import in_thread
 
 
 @in_thread
-def write_report(folder: str, texts: Mapping[str, str], project: str = "") -> list[Path]:
-    """Write a file for each name into the folder, which is made; existing ones are replaced.
+def write_report(
+    folder: str, texts: Mapping[str, str], begins: Mapping[str, str], project: str = ""
+) -> list[Path]:
+    """Write a file for each name into the folder, which is made.
+
+    Earlier reports are replaced: those that begin as every report of that name (`begins`).
 
     Raises:
-        InvalidRequestError: a name is no plain name, or a link stands in the way.
+        InvalidRequestError: a name is no plain name, or a link or another file stands in the way.
         StoreUnavailableError: the file system refused.
     """
     place = Path(os.path.abspath(Path(folder).expanduser()))  # noqa: PTH100  # follows no link
@@ -28,9 +32,11 @@ def write_report(folder: str, texts: Mapping[str, str], project: str = "") -> li
     disk.roots = tuple(Path(root) for root in find_untrusted_roots(str(place), project))
     paths = [place / name for name in texts]
     try:
-        for path, text in zip(paths, texts.values(), strict=True):
+        for path in paths:  # nothing is written before all of them may be
             for root in disk.roots:
                 refuse_links(str(root), str(path))
+            _refuse_foreign(path, begins[path.name])
+        for path, text in zip(paths, texts.values(), strict=True):
             disk.write(path, text.encode())
     except (UnsafeFileError, StoreUnavailableError) as error:
         link = error if isinstance(error, UnsafeFileError) else error.__cause__
@@ -40,3 +46,19 @@ def write_report(folder: str, texts: Mapping[str, str], project: str = "") -> li
             f"{folder!r} is not written: {link.filename}: {link.why}. Name another folder."
         ) from error
     return paths
+
+
+def _refuse_foreign(path: Path, begin: str) -> None:
+    """Refuse to replace a file that is no report."""
+    try:
+        with path.open("rb") as file:
+            found = file.read(len(begin))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreUnavailableError(f"{str(path)!r} cannot be looked at: {error}.") from error
+    if found and found != begin.encode():
+        raise InvalidRequestError(
+            f"{str(path)!r} is no report of ours, so it is kept, and nothing was written. Move it, "
+            "or name another folder or file."
+        )
