@@ -65,7 +65,7 @@ async def count_authors(workspace: Workspace, ids: list[RecordId]) -> dict[str, 
 async def find_last_move(workspace: Workspace) -> LastMove | None:
     """The newest move of this branch, if another member made it."""
     newest = sorted(await workspace.project.index.moves(), reverse=True)
-    async for record in workspace.project.records.scan(newest[:_MOVES_LOOKED_MAX]):
+    for record in await load_records(workspace.project, newest[:_MOVES_LOOKED_MAX]):
         if record.move and record.move.branch == workspace.caller.branch:
             author = find_author(workspace, record)
             return LastMove(author, record.move.act, record.created_at) if author else None

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,7 +12,7 @@ from memory_mcp.domain.fields import escape_unprintable, explain_validation_erro
 from memory_mcp.domain.ids import MAIN, ROOT
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
-from memory_mcp.domain.record import SCHEMA_VERSION, Record, drop_empty
+from memory_mcp.domain.record import SCHEMA_VERSION, FrozenModel, Record, drop_empty
 from memory_mcp.domain.search import Chunk
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
@@ -155,70 +156,109 @@ def _parse_timeline(fields: dict[str, Any]) -> Timeline:
     )
 
 
-def dump_head(head: Head, timeline: bytes | None = None) -> bytes:
-    """The bytes of a head, with what people and programs look for at the top.
+class HeadDump:
+    """Makes the bytes of heads, each mostly as the one before it: what is the same is encoded once.
 
-    `timeline` is what `dump_timeline` made of the head's, if that is known: with a thousand
-    branches it is nearly all of them.
+    With a thousand branches the timeline is nearly all of a head, and a move adds a segment to it.
     """
-    newest = next(reversed(head.timeline.valid(MAIN)), None)
-    first = {
-        "schema_version": SCHEMA_VERSION,
-        "project": head.project,
-        "revision": head.revision,
-        "head_phase": newest.phase if newest else None,
-        "head_checkpoint": newest.id if newest else None,
-    }
-    last = {
-        "last": head.last.as_json() if head.last else None,
-        "with_last": [record.as_json() for record in head.with_last],
-    }
-    parts = (_dump_members(first), timeline or dump_timeline(head.timeline), _dump_members(last))
-    return b"{\n" + b",\n".join(parts) + b"\n}\n"
 
+    def __init__(self) -> None:
+        self._checkpoints, self._segments = _ListDump("checkpoints"), _ListDump("segments")
+        self._dumped: tuple[Timeline, Sequence[bytes]] | None = None
 
-def dump_timeline(timeline: Timeline) -> bytes:
-    """The members of a head that its timeline alone decides."""
-    return _dump_members(
-        {
-            "checkpoints": [_checkpoint_fields(c, timeline) for c in timeline.decided()],
-            "branches": {name: {"tips": timeline.tips(name)} for name in timeline.branches},
-            "segments": list(timeline.segments.values()),
-            "left": sorted(timeline.left),
-            "forgotten": sorted(timeline.forgotten),
-            "lines": list(timeline.lines.values()),
-            "given_up": [
-                {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
-                for move, each in timeline.given_up.items()
-            ],
-            "undone": sorted(timeline.undone),
-            "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
-            "undecided": [
-                c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
-            ],
-            "anchors": [
-                {
-                    "move": move,
-                    "commit": each.commit,
-                    "git_branch": each.git_branch,
-                    "segments": each.segments,
-                }
-                for move, each in timeline.anchors.items()
-            ],
-            "moves": sorted(timeline.moves),
+    def dump(self, head: Head) -> bytes:
+        """The bytes of a head, with what people and programs look for at the top."""
+        newest = next(reversed(head.timeline.valid(MAIN)), None)
+        first = {
+            "schema_version": SCHEMA_VERSION,
+            "project": head.project,
+            "revision": head.revision,
+            "head_phase": newest.phase if newest else None,
+            "head_checkpoint": newest.id if newest else None,
         }
-    )
+        last = {
+            "last": head.last.as_json() if head.last else None,
+            "with_last": [record.as_json() for record in head.with_last],
+        }
+        if self._dumped is None or self._dumped[0] is not head.timeline:
+            self._dumped = head.timeline, self._dump_timeline(head.timeline)
+        parts = b",\n".join((_dump_members(first), *self._dumped[1], _dump_members(last)))
+        return b"{\n%b\n}\n" % parts
+
+    def _dump_timeline(self, timeline: Timeline) -> Sequence[bytes]:
+        """The members of a head that its timeline alone decides."""
+        decided = [(c, timeline.holds(c.branch, c.seals)) for c in timeline.decided()]
+        branches = {name: {"tips": timeline.tips(name)} for name in timeline.branches}
+        return (
+            self._checkpoints.dump(decided),
+            _dump_members({"branches": branches}),
+            self._segments.dump([(segment, True) for segment in timeline.segments.values()]),
+            _dump_members(_list_rest(timeline)),
+        )
+
+
+class _ListDump:
+    """Makes the bytes of a list to which a move mostly adds at the end.
+
+    An item is a value, and whether it is in force.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name.encode()
+        self._items: Sequence[tuple[FrozenModel, bool]] = []
+        self._data = b""
+
+    def dump(self, items: Sequence[tuple[FrozenModel, bool]]) -> bytes:
+        """The member of the head with these items."""
+        known = len(self._items)
+        if known == 0 or items[:known] != self._items:
+            known, self._data = 0, b""
+        if more := items[known:]:
+            new = to_json({"": [_list_fields(*each) for each in more]}, indent=1)
+            new = new.removeprefix(b'{\n "": [').removesuffix(b"\n ]\n}")
+            self._data = b"%b,%b" % (self._data, new) if known else new
+        self._items = items
+        return b' "%b": [%b\n ]' % (self._name, self._data) if items else b' "%b": []' % self._name
+
+
+def _list_fields(value: FrozenModel, in_force: bool) -> object:  # noqa: FBT001  # of a pair
+    """What a head says of a value: of a checkpoint its id, phase and status first."""
+    if not isinstance(value, Checkpoint):
+        return value
+    status = "valid" if in_force else "invalidated"
+    return {"id": value.id, "phase": value.phase, "status": status} | vars(value)
+
+
+def _list_rest(timeline: Timeline) -> dict[str, Any]:
+    """The members of a head behind its segments."""
+    return {
+        "left": sorted(timeline.left),
+        "forgotten": sorted(timeline.forgotten),
+        "lines": list(timeline.lines.values()),
+        "given_up": [
+            {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
+            for move, each in timeline.given_up.items()
+        ],
+        "undone": sorted(timeline.undone),
+        "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
+        "undecided": [
+            c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
+        ],
+        "anchors": [
+            {
+                "move": move,
+                "commit": each.commit,
+                "git_branch": each.git_branch,
+                "segments": each.segments,
+            }
+            for move, each in timeline.anchors.items()
+        ],
+        "moves": sorted(timeline.moves),
+    }
 
 
 def _dump_members(fields: dict[str, Any]) -> bytes:
     return to_json(fields, indent=1).removeprefix(b"{\n").removesuffix(b"\n}")
-
-
-def _checkpoint_fields(checkpoint: Checkpoint, timeline: Timeline) -> dict[str, Any]:
-    holds = timeline.holds(checkpoint.branch, checkpoint.seals)
-    status = "valid" if holds else "invalidated"
-    first = {"id": checkpoint.id, "phase": checkpoint.phase, "status": status}
-    return first | vars(checkpoint)
 
 
 def dump_history_line(record: Record) -> bytes:

@@ -31,7 +31,7 @@ from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
 from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.domain.timeline import Head
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
@@ -43,7 +43,7 @@ from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.records import litter_finding
 from memory_mcp.storage.files.trust import ProjectOwnership, compute_digest
-from memory_mcp.storage.stored import dump_head, dump_history_line, dump_timeline, parse_head
+from memory_mcp.storage.stored import HeadDump, dump_history_line, parse_head
 from memory_mcp.storage.threads import in_thread
 
 HEAD_FILE: Final = "memory-head.json"
@@ -77,7 +77,7 @@ class LocalHeads:
         self._lock = (owned.machine if owned else folder) / _LOCK_FILE
         self._cached: tuple[_Stamp, Head | None] | None = None
         self._parsed: tuple[bytes, Head] | None = None
-        self._dumped: tuple[Timeline, bytes] | None = None
+        self._dump = HeadDump()
         self._digested = (b"", "")
 
     async def read(self) -> Head | None:
@@ -180,12 +180,6 @@ class LocalHeads:
             self._digested = data, compute_digest(data)
         return self._digested[1]
 
-    def _dump(self, head: Head) -> bytes:
-        """The bytes of a head. A move writes it twice: with its records in it, and without."""
-        if self._dumped is None or self._dumped[0] is not head.timeline:
-            self._dumped = head.timeline, dump_timeline(head.timeline)
-        return dump_head(head, self._dumped[1])
-
     def _require_project(self) -> None:
         """Require that the project's folder is the one that was there at the start."""
         if self._project is None or (now := _identify(self._below)) == self._project:
@@ -219,7 +213,7 @@ class LocalHeads:
                     f"The head is at revision {revision}, not {expected}: another session "
                     f"moved it in between. Look again with {name_step('memory_head')} and repeat."
                 )
-            data = self._dump(head)
+            data = self._dump.dump(head)
             if self._owned:
                 self._owned.ledger.note(HEAD_FILE, self._compute_digest(data))
             self._disk.write(self._head, data)
