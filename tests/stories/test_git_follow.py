@@ -141,6 +141,21 @@ async def test_a_squash_that_has_all_of_a_branch_brings_its_memories(
         assert await w.recalled() == {A, B}
 
 
+async def test_what_came_while_nobody_looked_is_seen_on_return(
+    settings: Settings, project: Path
+) -> None:
+    """A squash that was made and left again between two calls, and a revert."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        w.git("merge", "-q", "--squash", "feature")
+        w.git("commit", "-q", "-m", "squashed")
+        w.git("revert", "--no-edit", "HEAD~1")
+        w.git("switch", "-q", "-c", "third", "HEAD~2")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "main")
+        assert await w.standing() == {B: "", A: "its commit was reverted"}
+
+
 async def test_an_amended_commit_keeps_its_memories(
     settings: Settings, project: Path, kept: Kept
 ) -> None:

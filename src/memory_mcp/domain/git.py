@@ -86,10 +86,14 @@ class SeenTree(FrozenModel):
 
 
 class SeenBranch(FrozenModel):
-    """A branch of git at the last look: its commit, and how long its reflog was."""
+    """A branch of git at the last look: its commit, and how long its reflog was.
+
+    What came after `since`, while HEAD was elsewhere, is still to be looked at.
+    """
 
     commit: Commit
     size: int = 0
+    since: Commit = ""
 
 
 class GitEvent(FrozenModel):

@@ -184,9 +184,20 @@ def _read_steps(
                 _follow_advance(look, branch, step)
         except GitSilentError as error:  # commits that git has removed: what was known stays
             look.notes.append(f"A step of {branch} could not be followed ({error}).")
-    if steps and branch == look.place.branch and look.anchors:
-        start = next((s.old for s in steps if not s.creates), steps[-1].new)
-        _list_came(look, start)
+    start = next((s.old for s in steps if not s.creates), "")
+    _follow_arrivals(look, branch, (seen.since if seen else "") or start)
+
+
+def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
+    """Note what came to the branch after `start`, or that it is to be done when HEAD is there."""
+    here = branch == look.place.branch
+    if start and here and look.anchors:
+        try:
+            _list_came(look, start)
+        except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
+            look.notes.append(f"What came to {branch} could not be listed ({error}).")
+    if now := look.branches.get(branch):
+        look.branches[branch] = now.model_copy(update={"since": "" if here else start})
 
 
 def _list_came(look: _Look, start: str) -> None:
@@ -305,8 +316,10 @@ def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
 
 def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
     """The commit that came and has all the changes of this tip since it parted; '' if none."""
-    start = look.came[0].parents[0] if look.came[0].parents else look.place.commit
+    came = {commit.commit for commit in look.came}
     try:
+        beyond = [c for c in look.git.list_commits(tip, look.place.commit) if c.commit in came]
+        start = next((c.parents[0] for c in beyond if c.parents), look.place.commit)
         squashed = made.get(look.git.find_patch(start, tip), "")
     except GitSilentError:  # they have nothing in common
         return ""
