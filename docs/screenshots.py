@@ -127,7 +127,7 @@ async def tell_story(workspace: Workspace) -> None:
                    "decision", category="storage", tags=("database", "orders"))  # fmt: skip
     await main.say("The warehouse exports its stock at 04:00 as CSV over SFTP.", tags=("stock",))
     await main.seal("Storage is chosen and the schema stands.", 1,
-                    ("Orders are rows, not documents", "the reports join them"))  # fmt: skip
+                    ("Reports read from a replica", "they took the shop down twice"))  # fmt: skip
     token = await main.say("Access tokens live for 60 minutes and are renewed by a refresh token.",
                            category="auth", tags=("auth",))  # fmt: skip
     await main.say("Login goes through the identity provider of the group.", "decision",
@@ -156,6 +156,8 @@ async def tell_story(workspace: Workspace) -> None:
     await main.seal("Checkout takes an order without an account.", 3,
                     ("A guest orders by e-mail alone", "a third never sign up"))  # fmt: skip
     await main.say("Invoices are numbered by country and year.", category="billing")
+    await main.say("According to the wiki, uploads are kept for 30 days.")
+    await main.say("The handbook gives 90 days as the time for which uploads are kept.")
     await main.say("Payment by card goes through one provider, Adyen.", "decision",
                    category="billing")  # fmt: skip
     await main.seal("Billing is ready for the audit.", 4, approval="pending")

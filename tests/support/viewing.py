@@ -74,7 +74,7 @@ async def viewing(workspace: Workspace) -> AsyncGenerator[Viewer]:
 @contextmanager
 def showing(project: Path, environment: Mapping[str, str]) -> Generator[str]:
     """The real command; the address that it says."""
-    command = [sys.executable, "-m", "memory_mcp", "view", "--no-open"]
+    command = [sys.executable, "-m", "memory_mcp", "--project", str(project), "view", "--no-open"]
     with subprocess.Popen(
         command, cwd=project, env=dict(environment), stderr=subprocess.PIPE, text=True
     ) as running:

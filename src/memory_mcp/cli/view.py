@@ -43,7 +43,7 @@ def _add_view_options(parser: ArgumentParser) -> None:
     parser.add_argument("--port", metavar="N", type=parse_port, default=0,
                         help="default: any free one of this machine")  # fmt: skip
     parser.add_argument("--no-open", action="store_true", help="say the address, open no browser")
-    parser.add_argument("--export", metavar="FILE", type=parse_path, default="",
+    parser.add_argument("--export", metavar="FILE", type=parse_path,
                         help="write the page into one file that can change nothing")  # fmt: skip
 
 

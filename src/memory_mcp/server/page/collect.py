@@ -23,7 +23,7 @@ async def collect_page(workspace: Workspace) -> dict[str, Any]:
         answers[make_address(name, arguments)] = answer
         return answer
 
-    for name in ("head", "waiting", "profile", "sessions", "figures"):
+    for name in ("head", "waiting", "doubts", "profile", "sessions", "figures"):
         await keep(name)
     timeline = await keep("timeline", limit="0")
     rows = await _collect_rows(workspace)

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from memory_mcp import branches
+from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Correction, MovePreview, Point, Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import View
@@ -17,6 +18,12 @@ Fields = dict[str, Any]
 
 NOW: Final = "head"
 """The name of the point where the caller's branch stands."""
+
+
+_COMPARED_MAX: Final = 200
+"""The newest memories that are listed of each side of a comparison; all are counted."""
+
+_LINE_CHARS_MAX: Final = 300
 
 
 async def find_point(workspace: Workspace, name: str) -> Point:
@@ -89,18 +96,22 @@ async def read_diff(workspace: Workspace, form: Any) -> Fields | Skipped:
         return found
 
     def render(record: Record) -> Fields:
+        fields: Fields = {"memoryId": record.id, "kind": record.kind}
+        fields["content"] = cut(record.title or record.content, _LINE_CHARS_MAX)
         author = found.authors.get(record.id)
-        return {**render_record(record), **({"user": author} if author else {})}
+        return {**fields, "user": author} if author else fields
 
     return {
-        "onlyA": [render(each) for each in found.only_a],
-        "onlyB": [render(each) for each in found.only_b],
+        "onlyA": [render(each) for each in found.only_a[-_COMPARED_MAX:]],
+        "onlyB": [render(each) for each in found.only_b[-_COMPARED_MAX:]],
         "changed": [
-            {"after": render(each.after), "words": _compare(each)} for each in found.corrected
+            {"after": render(each.after), "words": _compare(each)}
+            for each in found.corrected[-_COMPARED_MAX:]
         ],
         "left": [each.id for each in found.left],
         "reached": [each.id for each in found.reached],
         "same": found.same,
+        "counts": [len(found.only_a), len(found.only_b), len(found.corrected)],
     }
 
 

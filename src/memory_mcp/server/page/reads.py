@@ -35,7 +35,7 @@ from memory_mcp.render.reasons import render_provenance
 from memory_mcp.search import explain_memory, list_page, search_at, search_memories
 from memory_mcp.server.page.figures import read_figures
 from memory_mcp.server.page.points import NOW, find_point, read_diff, read_point, view_point
-from memory_mcp.server.page.waiting import read_waiting
+from memory_mcp.server.page.waiting import read_doubts, read_waiting
 from memory_mcp.text.drafts import check_branch
 
 Fields = dict[str, Any]
@@ -318,6 +318,7 @@ READS: Final[Mapping[str, Read]] = {
     "memories": Read(read_memories, _MemoriesForm),
     "memory": Read(read_memory, _MemoryForm),
     "waiting": Read(read_waiting),
+    "doubts": Read(read_doubts),
     "profile": Read(read_profile),
     "sessions": Read(read_sessions),
     "figures": Read(read_figures),

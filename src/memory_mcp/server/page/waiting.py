@@ -4,9 +4,10 @@ from typing import Any, Final
 
 from memory_mcp import branches, sessions
 from memory_mcp.code import describe_stale, find_stale
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import MEMORY_KINDS, format_time
-from memory_mcp.domain.search import Filters, Hit
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.outcomes import render_record, render_trust_report
 from memory_mcp.search import search_memories
@@ -22,13 +23,11 @@ _COMPARED_MAX: Final = 300
 
 
 async def read_waiting(workspace: Workspace, _form: object) -> Fields | Skipped:
-    """What waits for the user's word: approvals, suggestions, disputes, stale citations, trust."""
+    """What waits for the user's word: approvals, reviews, suggestions, trust."""
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
         return report
     suggested = await sessions.list_suggestions(workspace)
-    stale = await find_stale(workspace, _STALE_MAX)
-    contested = await _find_contested(workspace)
     return {
         "pending": [
             {"id": each.id, "phase": each.phase, "summary": each.summary,
@@ -39,16 +38,6 @@ async def read_waiting(workspace: Workspace, _form: object) -> Fields | Skipped:
         "suggestions": [
             {"statement": each.statement, "category": each.category}
             for each in (() if isinstance(suggested, Skipped) else suggested)
-        ],
-        "disputes": [
-            {"memoryId": hit.record.id, "content": hit.record.content,
-             "createdAt": format_time(hit.record.created_at),
-             "outdatedBy": hit.outdated_by, "disputedWith": list(hit.disputed_with)}
-            for hit in contested
-        ],
-        "stale": [
-            {**render_record(each.record), "stale": describe_stale(each)}
-            for each in (() if isinstance(stale, Skipped) else stale.stale)
         ],
         "trust": await _read_trust(workspace),
         "warnings": list(report.warnings),
@@ -65,10 +54,29 @@ async def _read_trust(workspace: Workspace) -> Fields | None:
     return {"waiting": report.waiting, "message": render_trust_report(report)}
 
 
-async def _find_contested(workspace: Workspace) -> list[Hit]:
-    """The newest memories that another one contradicts."""
+async def read_doubts(workspace: Workspace, _form: object) -> Fields | Skipped:
+    """Memories that contradict another, or whose cited code is not as it was: takes a while."""
+    found = await find_stale(workspace, _STALE_MAX)
+    if isinstance(found, Skipped):
+        return found
+    rows = [{**render_record(each.record), "stale": describe_stale(each)} for each in found.stale]
+    return {"stale": rows, "disputes": await _find_disputes(workspace)}
+
+
+async def _find_disputes(workspace: Workspace) -> list[Fields]:
+    """The newest memories that contradict another one: each pair once, the outdated one first."""
     wanted = Filters(kinds=MEMORY_KINDS)
     newest = await search_memories(workspace, "", wanted, _COMPARED_MAX, limit_max=_COMPARED_MAX)
     if isinstance(newest, Skipped):
         return []
-    return [hit for hit in newest.hits if hit.outdated_by or hit.disputed_with]
+    known = {hit.record.id: hit.record for hit in newest.hits}
+    found: dict[frozenset[RecordId], Fields] = {}
+    for hit in newest.hits:
+        others = [hit.outdated_by] if hit.outdated_by else [*hit.disputed_with]
+        for other in others:
+            if other in known and (pair := frozenset({hit.record.id, other})) not in found:
+                found[pair] = {
+                    "relation": "outdated" if hit.outdated_by else "disputed",
+                    "memories": [render_record(known[id_]) for id_ in (hit.record.id, other)],
+                }
+    return [*found.values()]

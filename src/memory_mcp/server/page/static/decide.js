@@ -22,6 +22,7 @@ export function makeDecider(transport, changed) {
     let asked = { ...action };
     for (;;) {
       let answer;
+      show(toast);
       try {
         answer = await transport.act(asked);
       } catch (error) {

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 const SPARE_ROWS = 8;
 
 export function makeList({ label, rowHeight, render, pick, load, empty = "Nothing here." }) {
-  let items = [], total = 0, at = -1, loading = null;
+  let items = [], total = 0, at = -1, loading = null, drawn = new Map();
   const inner = h("div", { class: "rows", role: "presentation" });
   const none = h("p", { class: "quiet empty", hidden: true }, empty);
   const box = h("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": label, onkeydown: move, onclick: click, onscroll: paint }, inner);
@@ -25,15 +25,21 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
   function paint() {
     const first = Math.max(0, Math.floor(box.scrollTop / rowHeight) - SPARE_ROWS);
     const end = Math.min(total, Math.ceil((box.scrollTop + (box.clientHeight || 600)) / rowHeight) + SPARE_ROWS);
-    const rows = [];
+    const rows = [], kept = new Map();
     for (let i = first; i < end; i++) {
-      const row = h("div", { class: "row", role: "option", id: `${name}-${i}`, "data-at": i, "aria-selected": String(i === at), "aria-setsize": total, "aria-posinset": i + 1 },
+      // a row that says the same stays the same node: nobody clicks into nothing while others write
+      const says = JSON.stringify([items[i], i === at, total]);
+      const before = drawn.get(i);
+      const row = before?.says === says ? before.row : h("div", { class: "row", role: "option", id: `${name}-${i}`, "data-at": i, "aria-selected": String(i === at), "aria-setsize": total, "aria-posinset": i + 1 },
         items[i] ? render(items[i], i) : h("span", { class: "quiet" }, "…"));
+      kept.set(i, { says, row });
+      rows.push(row);
+      if (row === before?.row) continue;
       row.style.transform = `translateY(${i * rowHeight}px)`;
       row.style.height = `${rowHeight}px`;
-      rows.push(row);
     }
-    inner.replaceChildren(...rows);
+    drawn = kept;
+    if (rows.length !== inner.children.length || rows.some((row, i) => inner.children[i] !== row)) inner.replaceChildren(...rows);
     if (at >= first && at < end) box.setAttribute("aria-activedescendant", `${name}-${at}`);
     else box.removeAttribute("aria-activedescendant");
     fetchMissing(first, end);

@@ -16,7 +16,7 @@ const KINDS = ["fact", "decision", "preference", "convention", "pattern", "ident
 
 const byId = (id) => document.getElementById(id);
 const transport = chooseTransport();
-const state = { tab: "timeline", branch: "", head: null, rows: [], limit: 200, point: null, memory: null, filters: { query: "", kind: "", category: "", tag: "", written: "", state: "", at: "head" }, turn: 0 };
+const state = { tab: "timeline", branch: "", head: null, rows: [], limit: 200, point: null, memory: null, doubts: {}, filters: { query: "", kind: "", category: "", tag: "", written: "", state: "", at: "head" }, turn: 0 };
 const panels = {};
 const decide = makeDecider(transport, () => refresh());
 const page = {
@@ -255,9 +255,17 @@ async function showMemory() {
 
 // ---- the other views
 
+async function readWaiting(all) {
+  // doubts are looked for in all records: only where they are shown, and at the start
+  const [each, found] = await Promise.all([page.read("waiting"), all ? page.read("doubts") : null]);
+  if (found) state.doubts = { disputes: found.disputes ?? [], stale: found.stale ?? [] };
+  const whole = { ...each, ...state.doubts };
+  tellWaiting(whole);
+  return whole;
+}
+
 async function loadWaiting() {
-  const each = await page.read("waiting");
-  tellWaiting(each);
+  const each = await readWaiting(true);
   show(panels.waiting, each.skipped ? h("p", { class: "note" }, each.skipped) : renderWaiting(each, page));
 }
 
@@ -296,7 +304,7 @@ async function refresh() {
     await loadHead();
     await loadTimeline();
     fillChoices();
-    await Promise.all([loadList(true), showMemory(), page.read("waiting").then(tellWaiting)]);
+    await Promise.all([loadList(true), showMemory(), readWaiting(false)]);
     if (!["timeline", "memories"].includes(state.tab) && !document.activeElement?.closest("select")) await loadTab(state.tab);
   } catch (error) {
     decide.say(error.message, null, true);
@@ -338,7 +346,7 @@ async function begin() {
     await loadTimeline();
     fillChoices();
     await loadList();
-    page.read("waiting").then(tellWaiting, () => {});
+    readWaiting(true).catch(() => {});
     if (TABS.some(([name]) => name === wanted) && wanted !== "timeline") openTab(wanted);
   } catch (error) {
     show(byId("main"), h("p", { class: "note" }, error.message));

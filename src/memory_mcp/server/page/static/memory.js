@@ -18,8 +18,8 @@ export function renderMemoryRow(each) {
   const meta = [each.createdAt ? formatTime(each.createdAt) : "", each.category, each.by ? `by ${each.by}` : "", ...(each.tags ?? []).slice(0, 4).map((tag) => `#${tag}`)].filter(Boolean).join(" · ");
   const score = each.score === undefined ? null : h("span", { class: "score", title: "How likely it is what was asked, 0 to 1" }, each.score.toFixed(2));
   return h("div", { class: "memory-row" },
-    h("div", { class: "first" }, score, chip(each.kind ?? "fact", "kind"), marks, h("strong", {}, firstLine(each.title || each.content))),
-    each.why ? h("div", { class: "second" }, firstLine(each.why)) : h("div", { class: "second" }, each.title ? firstLine(each.content) : ""),
+    h("div", { class: "first" }, score, chip(each.kind ?? "fact", "kind"), marks, h("strong", {}, firstLine(each.title ? `${each.title}: ${each.content}` : each.content))),
+    h("div", { class: "second" }, each.why ? firstLine(each.why) : ""),
     h("div", { class: "second" }, meta));
 }
 

@@ -34,9 +34,14 @@ export function renderWaiting(each, page) {
       able("review", button("Keep", run({ action: "review", memory_id: one.memoryId, keep: true }), { class: "primary" }), button("Drop", run({ action: "review", memory_id: one.memoryId, keep: false })))))),
     cards("What you said", "Kept if you agree.", each.suggestions.map((one) => card(one.category, one.statement,
       able("suggestion", button("Keep", run({ action: "suggestion", statement: one.statement, keep: true }), { class: "primary" }), button("Drop", run({ action: "suggestion", statement: one.statement, keep: false })))))),
-    cards("Memories that contradict another", "One of them is wrong: hide or correct it.", each.disputes.map((one) => card(one.outdatedBy ? "outdated by a newer one" : "disputed", one.content,
-      button("Look at both", () => page.openMemory(one.memoryId)),
-      able("forget", button(one.outdatedBy ? "The newer one is right" : "This one is wrong", run({ action: "forget", memory_id: one.memoryId, mode: "hide", reason: "The other memory about it is right." }, "Hide this memory", "Hide it")))))),
+    cards("Memories that contradict another", "Say which of the two is right: the other is hidden, and can be brought back.", each.disputes.map(({ relation, memories }) =>
+      h("li", { class: "card" }, h("p", { class: "card-title" }, relation === "outdated" ? "outdated by a newer one" : "nothing says which is right"),
+        h("div", { class: "pair" }, memories.map((one, i) => {
+          const other = memories[1 - i];
+          return h("div", {}, h("p", { class: "text-short" }, one.content), h("p", { class: "quiet" }, formatTime(one.createdAt)), h("div", { class: "actions" },
+            able("forget", button("This one is right", run({ action: "forget", memory_id: other.memoryId, mode: "hide", reason: "The other memory about it is right." }, "Hide the other memory", "Hide it"), { "aria-label": `This one is right: ${firstLine(one.content, 60)}` })),
+            button("Look at it", () => page.openMemory(one.memoryId), { class: "plain", "aria-label": `Look at it: ${firstLine(one.content, 60)}` })));
+        }))))),
     cards("Memories whose code has changed", "What they cite is not as it was.", each.stale.map((one) => card(one.stale, one.content,
       able("cite_again", button("Still true", run({ action: "cite_again", memory_id: one.memoryId }), { class: "primary" })), button("Look at it", () => page.openMemory(one.memoryId)),
       able("forget", button("No longer true", run({ action: "forget", memory_id: one.memoryId, mode: "hide", reason: "The code that it rested on has changed." }, "Hide this memory", "Hide it")))))),
@@ -50,18 +55,18 @@ export function renderCompare(page) {
   const names = page.rows().filter((row) => ["branch", "checkpoint", "line"].includes(row.kind));
   const options = (chosen) => [["head", "now, on this branch"], ...names.map((row) => [row.name, `${row.kind === "line" ? "left line" : row.kind}: ${nameOf(row)}${row.summary ? ` — ${firstLine(row.summary, 60)}` : ""}`]), ["start", "start: before the first memory"]]
     .map(([value, text]) => h("option", { value, selected: value === chosen }, text));
-  const second = names.find((row) => row.kind !== "branch");
+  const second = names.find((row) => row.kind === "checkpoint" && row.status === "valid");
   const a = h("select", { id: "compare-a" }, options(second ? second.name : "start"));
   const b = h("select", { id: "compare-b" }, options("head"));
-  const list = (title, records) => section(`${title} (${records.length})`, {}, records.length
+  const list = (title, records, count) => section(`${title} (${count.toLocaleString()})`, {}, records.length < count ? h("p", { class: "quiet" }, `The newest ${records.length}.`) : null, records.length
     ? h("ul", { class: "plain-list" }, records.map((one) => h("li", {}, chip(one.kind, "kind"), " ", button(firstLine(one.content), () => page.openMemory(one.memoryId), { class: "link" }))))
     : h("p", { class: "quiet" }, "None."));
   async function compare() {
     try {
       const found = await page.read("diff", { a: a.value, b: b.value });
       show(out, h("p", { class: "quiet" }, `${formatCount(found.same)} at both.`),
-        list("Only at the first", found.onlyA), list("Only at the second", found.onlyB),
-        section(`Changed (${found.changed.length})`, {}, found.changed.map((pair) => renderDiff(pair.words))));
+        list("Only at the first", found.onlyA, found.counts[0]), list("Only at the second", found.onlyB, found.counts[1]),
+        section(`Changed (${found.counts[2].toLocaleString()})`, {}, found.changed.length ? found.changed.map((pair) => renderDiff(pair.words)) : h("p", { class: "quiet" }, "None.")));
     } catch (error) {
       show(out, h("p", { class: "note" }, error.message));
     }

@@ -1,0 +1,287 @@
+"""The page in a real Chromium: everything is decided there, and nothing that is said there runs."""
+
+import http.server
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from browsing import agree, browsing, needs_chromium, open_tab, opened, say, writers
+from platformdirs import user_cache_path
+from playwright.sync_api import Page, expect
+
+from memory_mcp.cli.main import main
+
+pytestmark = needs_chromium
+
+AXE = "axe-core@4.12.1"
+TABS = ("Timeline", "Memories", "Decide", "Compare", "Profile", "Sessions", "Health")
+CODE = "def refresh(token):\n    return issue(token.user, minutes=15)\n"
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)><script>alert(2)</script><b>bold</b>",
+    "x" * 8_000,
+    "\u05e9\u05dc\u05d5\u05dd: <a href=javascript:alert(3)>\u05e2\u05d5\u05dc\u05dd</a> (abc)",
+    "</script></style>--><svg onload=alert(4)>{{7*7}}${7*7}",
+)
+
+
+def tell(project: Path, *said: str) -> None:
+    assert main(["--project", str(project), *said]) == 0
+
+
+@pytest.fixture
+def shop(project: Path) -> Path:
+    """A project with something of everything that can be decided."""
+    (project / "auth.py").write_text(CODE)
+    tell(project, "add", "Orders live in PostgreSQL.", "--kind", "decision")
+    tell(project, "checkpoint", "Storage is chosen.", "--phase", "1")
+    tell(project, "add", "Sessions are kept in Redis.", "--tag", "redis")
+    tell(project, "add", "Tokens live for 60 minutes.", "--title", "Tokens")
+    tell(project, "add", "Stock comes at four in the morning.")
+    tell(project, "add", "The password of staging hangs in the kitchen.")
+    tell(project, "add", "refresh() issues a token.", "--cite", "auth.py#refresh")
+    tell(project, "add", "According to the wiki, uploads are kept for 30 days.")
+    tell(project, "add", "The handbook gives 90 days as the time for which uploads are kept.")
+    (project / "auth.py").write_text(CODE.replace("15", "20"))
+    return project
+
+
+def choose_memory(page: Page, text: str) -> None:
+    open_tab(page, "Memories")
+    page.get_by_label("Search", exact=True).fill(text)
+    row = page.locator(".memories .row").filter(has_text=text).first
+    row.click()
+    expect(page.locator("#memory-title")).to_contain_text(text.partition(" ")[0])
+
+
+def undo(page: Page, *, asks: bool) -> None:
+    page.locator("#toast").get_by_role("button", name="Undo").click()
+    if asks:
+        agree(page)
+
+
+def test_everything_is_decided_in_the_page_while_others_write(shop: Path) -> None:
+    """Each action asks in the words of the tools and offers the way back, whoever else writes."""
+    with browsing() as browser, writers(shop, "Ada", "Bob"), opened(browser, shop) as page:
+        open_tab(page, "Memories")
+        for name in ("Ada", "Bob"):  # live: nobody reloads the page
+            expect(
+                page.locator(".memories .row").filter(has_text=f"{name} wrote").first
+            ).to_be_visible()
+        _decide_moves(page)
+        _decide_memories(page)
+        _decide_what_waits(page)
+
+
+def _decide_moves(page: Page) -> None:
+    open_tab(page, "Timeline")
+    page.locator(".timeline .row").filter(has_text="Storage is chosen").click()
+    details = page.locator(".timeline .details")
+    expect(details).to_contain_text("Sessions are kept in Redis.")
+    details.get_by_role("button", name="Go back to here").click()
+    page.get_by_label("What was tried").fill("Redis: nobody runs it.")
+    agree(page)
+    assert "Back at phase1" in say(page)
+    line = page.locator(".timeline .row").filter(has_text="left line")
+    expect(line.first).to_be_visible()
+    undo(page, asks=True)
+    page.locator(".timeline .row").filter(has_text="Storage is chosen").click()
+    details.get_by_role("button", name="Go back to here").click()
+    agree(page)
+    line.first.click()
+    details.get_by_role("button", name="Restore this line").click()
+    agree(page)
+    assert "Restored line-" in say(page)
+    choose_memory(page, "Sessions are kept in Redis.")
+
+
+def _decide_memories(page: Page) -> None:
+    detail = page.locator(".memories .details")
+    choose_memory(page, "Tokens live for 60 minutes.")
+    detail.get_by_role("button", name="Correct").click()
+    page.get_by_label("The whole new text").fill("Tokens live for 15 minutes.")
+    agree(page)
+    choose_memory(page, "Tokens live for 15 minutes.")
+    expect(detail.locator("del")).to_have_text("60 ")
+    undo(page, asks=True)
+    choose_memory(page, "Tokens live for 60 minutes.")
+    detail.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.locator("#toast")).to_contain_text("Pinned")
+    choose_memory(page, "Stock comes at four")
+    detail.get_by_role("button", name="Hide").click()
+    agree(page)
+    expect(page.locator("#toast")).to_contain_text("Hidden")
+    undo(page, asks=False)
+    choose_memory(page, "Stock comes at four")
+    choose_memory(page, "The password of staging")
+    detail.get_by_role("button", name="Erase").click()
+    assert agree(page) >= 2
+    expect(page.locator("#toast")).to_contain_text("Erased for good.")
+    expect(page.locator("#toast").get_by_role("button", name="Undo")).to_have_count(0)
+
+
+def _decide_what_waits(page: Page) -> None:
+    open_tab(page, "Decide")
+    waiting = page.locator(".waiting")
+    pair = waiting.locator(".card").filter(has_text="30 days").filter(has_text="90 days")
+    pair.get_by_role("button", name="This one is right").first.click()
+    agree(page)
+    expect(pair).to_have_count(0)
+    stale = waiting.locator(".card").filter(has_text="refresh() issues")
+    expect(stale).to_contain_text("has changed")
+    stale.get_by_role("button", name="Still true").click()
+    expect(stale).to_have_count(0)
+
+
+def test_what_a_memory_says_is_text_and_fits_a_phone(project: Path) -> None:
+    """A memory may come from a web page that an agent read; it must not become one here."""
+    for text in HOSTILE:
+        tell(project, "add", text)
+    tell(project, "checkpoint", HOSTILE[0], "--phase", "1")
+    with browsing() as browser, opened(browser, project, width=390) as page:
+        open_tab(page, "Memories")
+        for at in range(len(HOSTILE)):
+            page.locator(".memories .row").nth(at).click()
+            expect(page.locator("#memory-title")).to_be_visible()
+            shown = page.locator(".memories .text").inner_text()
+            assert any(text.split()[0] in shown for text in HOSTILE)
+        open_tab(page, "Timeline")
+        page.locator(".timeline .row").filter(has_text="onerror").click()
+        for tab in TABS:
+            open_tab(page, tab)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= 390, (tab, wide)
+        assert page.locator("main img, main script, main a[href^=javascript]").count() == 0
+
+
+def test_the_keyboard_alone_is_enough(shop: Path) -> None:
+    """Tabs, rows, time, search and a question: each is reached, and shows where one is."""
+    with browsing() as browser, opened(browser, shop) as page:
+        page.get_by_role("tab", name="Timeline").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("tab", name="Memories")).to_be_focused()
+        page.keyboard.press("ArrowLeft")
+        page.get_by_label("What was known then").focus()
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#then-text")).to_contain_text("phase1")
+        expect(page.locator(".timeline .details")).to_contain_text("What was known then (1)")
+        page.get_by_role("listbox", name="The timeline").focus()
+        page.keyboard.press("End")
+        expect(page.locator(".timeline .row[aria-selected=true]")).to_contain_text("start")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowDown")
+        page.get_by_role("button", name="Go back to here").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("What was tried")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog[open]")).to_have_count(0)
+        page.locator("#main").focus()
+        page.keyboard.press("/")
+        expect(page.get_by_label("Search", exact=True)).to_be_focused()
+        page.keyboard.type("where are sessions")
+        first = page.locator(".memories .row").first
+        expect(first).to_contain_text("Redis")
+        expect(first.locator(".score")).to_be_visible()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The checker's script, which npm fetches into the user's cache once."""
+    folder = Path(os.environ.get("MEMORY_TEST_AXE") or user_cache_path("memory-mcp-tests") / "axe")
+    script = folder / "node_modules/axe-core/axe.min.js"
+    if not script.is_file():
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("npm is not here")
+        folder.mkdir(parents=True, exist_ok=True)
+        if subprocess.run([npm, "i", "--prefix", folder, AXE], check=False).returncode:
+            pytest.skip("npm cannot fetch axe-core")
+    return script.read_text(encoding="utf-8")
+
+
+def test_axe_finds_no_violation(shop: Path, axe: str) -> None:
+    """In each view, light and dark, with a question open."""
+    with browsing() as browser, opened(browser, shop) as page:
+        page.evaluate(axe)
+        found: list[object] = []
+
+        def look(where: str) -> None:
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                told = page.evaluate("axe.run()")
+                found.extend((where, scheme, each["id"]) for each in told["violations"])
+
+        for tab in TABS:
+            open_tab(page, tab)
+            page.locator(f".panel.{tab.lower()} h2, .panel.waiting h2").first.wait_for(
+                state="attached"
+            )
+            look(tab)
+        choose_memory(page, "Tokens live for 60 minutes.")
+        page.locator(".memories .details").get_by_role("button", name="Correct").click()
+        look("question")
+        assert found == []
+
+
+@contextmanager
+def foreign_page(html: str) -> Generator[str]:
+    """A page of somebody else, on another port of this machine: the nearest that one can come."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            del format, args
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+_ATTACK = """<iframe name=frame src="PAGE"></iframe>
+<form method=post action="PAGE/api/act" enctype="text/plain" target=frame>
+<input name='{"action":"undo","x":"' value='"}'></form>
+<script>
+const tries = [
+  fetch("PAGE/api/head", {credentials: "include"}).then((a) => a.text()),
+  fetch("PAGE/api/head", {credentials: "include", headers: {"X-Memory-Page": "1"}})
+    .then((a) => a.text()),
+  fetch("PAGE/api/head", {credentials: "include", mode: "no-cors"}).then((a) => a.text()),
+  fetch("PAGE/api/act", {method: "POST", credentials: "include", mode: "no-cors",
+    body: JSON.stringify({action: "undo"})}).then((a) => a.text()),
+];
+document.forms[0].submit();
+window.result = Promise.allSettled(tries).then((all) => all.map((each) => each.value ?? "refused"));
+</script>"""
+
+
+def test_a_foreign_page_can_neither_read_act_nor_frame(shop: Path) -> None:
+    """With the cookie in the browser, and from the same site: only the origin differs."""
+    tell(shop, "backtrack", "1", "--mode", "continue")
+    with browsing() as browser, opened(browser, shop) as page:
+        address = page.url.rstrip("/").partition("#")[0].rstrip("/")
+        with foreign_page(_ATTACK.replace("PAGE", address)) as other:
+            evil = page.context.new_page()
+            evil.goto(other)
+            assert evil.evaluate("window.result") in (
+                ["refused", "refused", "", ""], ["refused", "refused", "refused", "refused"]
+            )  # fmt: skip
+            frame = evil.frame(name="frame")
+            assert frame is not None
+            assert frame.locator("#project").count() == 0
+            evil.close()
+        open_tab(page, "Timeline")
+        expect(page.locator(".timeline .row").filter(has_text="left line").first).to_be_visible()

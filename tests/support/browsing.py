@@ -1,0 +1,97 @@
+"""A real Chromium on the page of the real command, with other processes at work beside it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from viewing import showing
+
+CHROMIUM = shutil.which("chromium") or ""
+needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not here")
+
+_WRITER = """
+import sys, time
+from memory_mcp import Memory
+with Memory.open_sync(sys.argv[1]) as memory:
+    for number in range(1000):
+        memory.add_memory(f"{sys.argv[2]} wrote down number {number} of its own list.")
+        time.sleep(2)
+"""
+
+
+@contextmanager
+def browsing() -> Generator[Browser]:
+    """Debian's Chromium; Playwright fetches none of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, project: Path, width: int = 1200) -> Generator[Page]:
+    """The page of that project, ready; what its scripts throw fails the test."""
+    with showing(project, os.environ) as address:
+        context = browser.new_context(viewport={"width": width, "height": 800})
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        expect.set_options(timeout=15_000)
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: faults.append(dialog.message))
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        yield page
+        assert faults == []
+        context.close()
+
+
+@contextmanager
+def writers(project: Path, *names: str) -> Generator[None]:
+    """Processes that go on writing into the project."""
+    running = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, str(project), name]) for name in names
+    ]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+
+
+def open_tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+
+
+def agree(page: Page) -> int:
+    """Say yes to every question of the dialog; how many there were.
+
+    What others write meanwhile makes a question anew: it is answered as well.
+    """
+    dialog, asked = page.locator("dialog"), 0
+    expect(dialog).to_be_visible()
+    while dialog.is_visible():
+        before = dialog.inner_text()
+        dialog.get_by_role("button").last.click()
+        asked += 1
+        page.wait_for_function(
+            "(before) => { const dialog = document.querySelector('dialog');"
+            " return dialog.open ? dialog.innerText !== before"
+            " : document.querySelector('#toast').innerText !== ''; }",
+            arg=before,
+        )
+    return asked
+
+
+def say(page: Page) -> str:
+    """What the page said last."""
+    return page.locator("#toast").inner_text()
