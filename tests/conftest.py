@@ -110,7 +110,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("era", [legacy, pytest.param("auto", id="2026-07-28")])
 
 
-_WITH_DATABASE = ("test_backtrack", "test_checkpoint", "test_update_forget", "test_in_one_step")
+_WITH_DATABASE = (
+    "test_backtrack", "test_checkpoint", "test_clocks_apart", "test_in_one_step",
+    "test_update_forget",
+)  # fmt: skip
 """Stories that are told with their memories in a database in the default run, too."""
 
 
