@@ -10,6 +10,7 @@ from memory_mcp.branches.checkpoint import (
 )
 from memory_mcp.branches.compare import compare_points
 from memory_mcp.branches.follow import follow_timeline
+from memory_mcp.branches.get import list_checkpoints
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
 from memory_mcp.branches.undo import preview_undo
@@ -23,6 +24,7 @@ __all__ = [
     "decide_checkpoint",
     "follow_timeline",
     "fork_branch",
+    "list_checkpoints",
     "preview_backtrack",
     "preview_undo",
     "read_log",
