@@ -1,12 +1,14 @@
 """`memory-mcp status`, `log`, `diff`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Container
 from dataclasses import replace
 from typing import Final, Literal
 
 from memory_mcp import branches, code
 from memory_mcp.cli import output
 from memory_mcp.cli.arguments import PHASE, whole_within
+from memory_mcp.cli.choose import Row, choose_row
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_form
 from memory_mcp.cli.output import Output, ask_choice
@@ -15,13 +17,16 @@ from memory_mcp.domain.outcomes import (
     BranchReady,
     Closeout,
     ClosingDecision,
+    LogNode,
     MovePreview,
     Skipped,
+    TimelineStart,
 )
+from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.render.difference import render_difference, render_difference_fields
 from memory_mcp.render.events import render_event, render_event_fields
-from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
+from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields, render_log_rows
 from memory_mcp.render.outcomes import (
     render_effect,
     render_head,
@@ -30,6 +35,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.server.forms import CloseoutForm, make_closeout
+from memory_mcp.timeline.plans import START
 
 _LOG_LIMIT: Final = 30
 """Rows of the log: about a screen, with the lines between them."""
@@ -167,21 +173,65 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
                         help="all of these as one object; - reads it from stdin")  # fmt: skip
 
 
-async def backtrack(workspace: Workspace, args: Namespace) -> Output:
+async def backtrack(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Go back to a checkpoint or restore a left line; without a mode, ask or show a preview."""
     choice: branches.Choice | Literal[""] = args.mode
     token: str = args.confirm
+    to: str | Skipped = args.to or await _choose_target(workspace, as_json=args.json)
+    if isinstance(to, Skipped):
+        return to
+    if not to:
+        return Output({"success": False, "message": "Nothing was chosen, and nothing was changed."})
     if not choice:
-        preview = await branches.preview_backtrack(workspace, args.to)
+        preview = await branches.preview_backtrack(workspace, to)
         if not isinstance(preview, MovePreview) or args.json or not output.can_ask():
             return Output(render_receipt(preview))
         choice, token = ask_choice(render_preview(preview), _CHOICES), preview.token
-    outcome = await branches.backtrack(workspace, args.to, choice, lesson=args.lesson, token=token)
+    outcome = await branches.backtrack(workspace, to, choice, lesson=args.lesson, token=token)
+    if isinstance(outcome, Backtracked) and not args.to and choice == "continue":
+        hint = "`memory-mcp undo` takes it back."
+        return Output(render_receipt(outcome), lambda said: f"{output.message_text(said)}\n{hint}")
     return Output(render_receipt(outcome))
 
 
+async def _choose_target(workspace: Workspace, *, as_json: bool) -> str | Skipped:
+    """The checkpoint, left line or start that the user chooses on the graph; '' if none."""
+    if as_json or not output.can_ask():
+        raise UsageError(
+            "It was not said where to go. Give a checkpoint id, a phase, a left line or start, "
+            "which `memory-mcp log` shows; on a terminal they can be chosen from."
+        )
+    log = await branches.read_log(workspace, 0)
+    if isinstance(log, Skipped):
+        return log
+    valid = {checkpoint.id for checkpoint in await branches.list_checkpoints(workspace)}
+    ascii_only = not output.can_show(LOG_SIGNS)
+    drawn = render_log_rows(log, ascii_only=ascii_only, narrow=output.find_width() < _LOG_WIDTH)
+    return choose_row(
+        [
+            Row(lines, _name_target(node, valid, log.branch))
+            for node, lines in zip(log.nodes, drawn, strict=True)
+        ]
+    )
+
+
+def _name_target(node: LogNode, valid: Container[str], branch: str) -> str:
+    """What a backtrack of this branch to the node is given; '' if there is none."""
+    match node.shows:
+        case Checkpoint(id=id_):
+            return id_ if id_ in valid else ""
+        case Line(id=id_) as line:
+            return id_ if line.branch == branch else ""
+        case TimelineStart():
+            return START
+        case _:
+            return ""
+
+
 def _add_backtrack_options(parser: ArgumentParser) -> None:
-    parser.add_argument("to", metavar="TO", help="checkpoint id, phase, left line, or start")
+    parser.add_argument("to", metavar="TO", nargs="?", default="",
+                        help="checkpoint id, phase, left line, or start (else: choose on the "
+                        "graph)")  # fmt: skip
     parser.add_argument("--mode", choices=_CHOICES, default="",
                         help="without it you are asked")  # fmt: skip
     parser.add_argument("--lesson", default="", help="what was tried and why it failed")

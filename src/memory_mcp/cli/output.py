@@ -234,7 +234,7 @@ def write_json(text: str) -> None:
     _write(make_printable_json(text))
 
 
-def _message_text(fields: Fields) -> str:
+def message_text(fields: Fields) -> str:
     """The message, what it speaks of, and the id."""
     lines = [str(fields["message"])]
     lines += [f"- {title}" for title in fields.get("titles", ())]
@@ -260,7 +260,7 @@ class Output:
     """
 
     fields: Fields
-    as_text: Callable[[Fields], str] = _message_text
+    as_text: Callable[[Fields], str] = message_text
     silent: bool = False
     report: bool = False
 
