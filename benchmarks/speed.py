@@ -93,8 +93,7 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
                 for table in await measure_opening(Path(own), [s for s in sizes if s <= 10_000]):
                     show(table)
         case "growth":
-            with tempfile.TemporaryDirectory(dir=folder) as own:
-                show(await measure_growth(Path(own), sizes))
+            show(await measure_growth(folder / "growth", sizes))
         case "layers":
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 show(await measure_layers(Path(own), max(sizes)))

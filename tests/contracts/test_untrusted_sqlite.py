@@ -9,13 +9,16 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import pytest
+from fakes import Scribe
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
+from memory_mcp.domain.search import View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
@@ -86,6 +89,23 @@ async def test_nothing_of_a_changed_schema_is_run(tmp_path: Path, how: str) -> N
             await ask()
     await index.reset()
     assert await index.to_erase() == {}
+    await index.aclose()
+
+
+async def test_an_index_in_the_format_of_a_newer_sqlite_is_made_anew(tmp_path: Path) -> None:
+    """Two clients of one project may bring different versions of SQLite."""
+    path = await made(tmp_path / "index.sqlite3")
+    index = SqliteIndex(path, make_fields, lambda: None)
+    await index.add([Scribe().record("The token is rotated.")])
+    await index.aclose()
+    run(path, "UPDATE text_config SET v = 99 WHERE k = 'version'")
+    view = View(chain=frozenset(), now=datetime(2026, 1, 31, tzinfo=UTC))
+
+    with pytest.raises(IndexDamagedError):
+        await index.corpus({"token"}, view)
+    await index.reset()
+    await index.mark_complete()
+    assert (await index.corpus({"token"}, view)).records == 0
     await index.aclose()
 
 

@@ -42,6 +42,7 @@ _DAMAGE: Final = (
     "has no column",
     "vtable constructor failed",
     "invalid fts5 file format",
+    "no such fts5 table",  # of the list of its terms, where a newer SQLite changed its format
     "fts5: corruption",
 )
 
