@@ -39,7 +39,11 @@ def cite_places(
     found: list[Citation] = []
     notes: list[str] = []
     for each in dict.fromkeys(written):
-        made = _cite(files, each, commit) if len(found) < CITES_MAX else f"{CITES_MAX} are the most"
+        made = (
+            make_citation(files, each, commit)
+            if len(found) < CITES_MAX
+            else f"{CITES_MAX} are the most"
+        )
         if isinstance(made, str):
             notes.append(f"Not cited: {each[:200]!r} {made}.")
         else:
@@ -64,7 +68,7 @@ def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
     if files is None:
         return ()
     mentions = dict.fromkeys(path + (place or "") for path, place in _MENTION.findall(content))
-    there = [each for each in mentions if isinstance(_cite(files, each, ""), Citation)]
+    there = [each for each in mentions if isinstance(make_citation(files, each), Citation)]
     if not there:
         return ()
     argument = name_argument("cites", there[:_PROPOSED_MAX])
@@ -120,8 +124,8 @@ def _find_lines(file: CodeFile, cited: Citation) -> CitedPlace | None:
     return CitedPlace(file.path, at, at + cited.count - 1) if at else None
 
 
-def _cite(files: CodeFiles, written: str, commit: str) -> Citation | str:
-    """The citation, or what is wrong with it."""
+def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation | str:
+    """The citation of a place as it is now, or what is wrong with it."""
     place = parse_place(written)
     if place is None:
         return "is no place in the code: write path, path:12-20 or path#name"

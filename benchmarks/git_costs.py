@@ -1,0 +1,155 @@
+"""What following git and checking citations cost, in the processor's time of this process.
+
+`python benchmarks/git_costs.py`: a call when nothing moved, with and without git; a checkout with
+1,000 memories on the other branch; ten citations in ten files that changed, at the first look and
+at the next; `stale` over 10,000 memories. Git's own time is waiting, and is printed beside it.
+"""
+
+import asyncio
+import os
+import secrets
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from memory_mcp import code
+from memory_mcp.build import open_workspace
+from memory_mcp.code.citations import check_citation, make_citation
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.record import Citation, Draft
+from memory_mcp.engine.head import load_head, load_head_to_write, make_writing
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.storage.files.code import LocalCode
+from memory_mcp.text.drafts import build_record
+
+_IGNORED: Final = ".claude/\n.state/\n"
+_CALLS: Final = 500
+_COMMITS: Final = 20
+_BRANCH_MEMORIES: Final = 1_000
+_STALE_MEMORIES: Final = 10_000
+_FILES: Final = 200
+_TEN: Final = 10
+_WHO: Final = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
+}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """Have git do it, without anybody's settings."""
+    environment = {**os.environ, **_WHO, "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["git", *arguments], cwd=folder, check=True, env=environment)  # noqa: S607
+
+
+def make_repository(folder: Path, files: dict[str, str]) -> Path:
+    """A work tree with one commit of these files."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    for name, text in {".gitignore": _IGNORED, **files}.items():
+        (folder / name).write_text(text, "utf-8")
+    git(folder, "add", "--all")
+    git(folder, "commit", "-q", "-m", "begin")
+    return folder
+
+
+async def fill(workspace: Workspace, count: int, cites: Sequence[Citation] = ()) -> None:
+    """Write so many memories, which cite one of these each."""
+    timeline = (await load_head_to_write(workspace)).timeline
+    records = [
+        build_record(
+            Draft(content=f"Fact {n} of {secrets.token_hex(8)} says {secrets.token_hex(4)}."),
+            make_writing(workspace, timeline, workspace.clock.now()),
+        ).model_copy(update={"cites": (cites[n % len(cites)],) if cites else ()})
+        for n in range(count)
+    ]
+    await workspace.project.keep_all(records)
+
+
+async def measure_following(folder: Path) -> None:
+    """A checkout, and a call when nothing moved."""
+    project = make_repository(folder / "shop", {})
+    settings = Settings(project_dir=project, home=folder / "home", user="ada", git="follow")
+    async with open_workspace(settings) as built:
+        workspace = built.workspace
+        await load_head(workspace)
+        git(project, "switch", "-q", "-c", "feature")
+        for n in range(_COMMITS):
+            await fill(workspace, _BRANCH_MEMORIES // _COMMITS)
+            git(project, "commit", "-q", "--allow-empty", "-m", str(n))
+            await load_head(workspace)
+        for branch in ("main", "feature") * 3:
+            git(project, "switch", "-q", branch)
+            begun, clock = time.process_time(), time.perf_counter()
+            await load_head(workspace)
+            spent, waited = time.process_time() - begun, time.perf_counter() - clock
+            print(f"checkout, {_BRANCH_MEMORIES:,} memories: {spent * 1e3:.1f} ms, "
+                  f"{waited * 1e3:.0f} ms with git")  # fmt: skip
+        for name, each in (("with", workspace), ("without", replace(workspace, git=None))):
+            begun = time.process_time()
+            for _ in range(_CALLS):
+                await load_head(each)
+            spent = (time.process_time() - begun) / _CALLS
+            print(f"nothing moved, {name} git: {spent * 1e3:.4f} ms")
+
+
+def measure_citations(folder: Path) -> None:
+    """Ten citations of lines in ten real files, all of which changed."""
+    sources = sorted(Path(code.__file__).parents[1].rglob("*.py"), key=lambda p: p.stat().st_size)
+    texts = {f"f{n}.py": path.read_text("utf-8")
+             for n, path in enumerate(sources[-4 * _TEN :: 4])}  # fmt: skip
+    project = make_repository(folder / "ten", texts)
+    files = LocalCode(project)
+    made = [make_citation(files, f"{name}:100-120") for name in texts]
+    cites = [each for each in made if isinstance(each, Citation)]
+    for name, text in texts.items():
+        lines = text.splitlines(keepends=True)
+        lines[105:106] = ["changed()\n", "and()\n"]
+        (project / name).write_text(f"# moved\n{''.join(lines)}", "utf-8")
+    for _ in range(3):
+        files = LocalCode(project)
+        first, again = (_check_all(files, cites) for _ in range(2))
+        print(f"ten citations in changed files: {first:.2f} ms, again {again:.2f} ms")
+
+
+def _check_all(files: LocalCode, cites: Sequence[Citation]) -> float:
+    begun = time.process_time()
+    for each in cites:
+        check_citation(files, each)
+    return (time.process_time() - begun) * 1e3
+
+
+async def measure_stale(folder: Path) -> None:
+    """`stale` over memories that cite 200 files, half of which changed."""
+    body = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(150))
+    project = make_repository(folder / "big", {f"m{n}.py": body for n in range(_FILES)})
+    settings = Settings(project_dir=project, home=folder / "home", user="ada", git="mark")
+    async with open_workspace(settings) as built:
+        places = [f"m{n}.py:{10 + 7 * k}-{20 + 7 * k}" for n in range(_FILES) for k in range(3)]
+        cites = [c for place in places for c in code.cite_places(built.workspace, [place], "")[0]]
+        await fill(built.workspace, _STALE_MEMORIES, cites)
+        for n in range(0, _FILES, 2):
+            (project / f"m{n}.py").write_text(f"import os\n{body.replace('return 5', 'x')}")
+        for when in ("first", "again"):
+            begun = time.process_time()
+            report = await code.find_stale(built.workspace)
+            spent = time.process_time() - begun
+            if isinstance(report, code.StaleReport):
+                print(f"stale, {report.citing:,} memories, {len(report.stale):,} of them stale, "
+                      f"{when}: {spent:.2f} s")  # fmt: skip
+
+
+def main() -> None:
+    """Measure each in a folder of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        asyncio.run(measure_following(Path(name, "one")))
+        measure_citations(Path(name, "two"))
+        asyncio.run(measure_stale(Path(name, "three")))
+
+
+if __name__ == "__main__":
+    main()
