@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +114,10 @@ async def test_a_host_shows_the_page_and_a_backtrack_is_decided_in_it(
     settings: Settings, bridge: str
 ) -> None:
     """Reads and actions go through the host, which knows nothing of this page."""
-    async with showing_apps(settings, "auto") as client, async_playwright() as playwright:
+    async with agent(settings, "auto") as client:
         await seal(client, "Storage chosen", phase=1)
+    asking = replace(settings, approval="ask")
+    async with showing_apps(asking, "auto") as client, async_playwright() as playwright:
         await add(client, "Sessions live in Redis.")
         document = await read(client, URI)
 
