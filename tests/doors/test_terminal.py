@@ -32,6 +32,7 @@ def on_a_terminal(
     *arguments: str,
     answer: str | Signals | None = None,
     question: str = QUESTION,
+    then: str | None = None,
     meanwhile: Callable[[], object] = lambda: None,
     out: IO[bytes] | None = None,
     terminal: str = "xterm-256color",
@@ -39,7 +40,8 @@ def on_a_terminal(
 ) -> tuple[int, str]:
     """Runs the command on a terminal of its own and answers once it asks; status and screen.
 
-    `out`: where its stdout leads instead.
+    `then` is the answer to `QUESTION`, if that is asked after another `question`. `out`: where its
+    stdout leads instead.
     """
     ours, theirs = pty.openpty()
     streams = theirs, out.fileno() if out else theirs, theirs
@@ -57,7 +59,7 @@ def on_a_terminal(
                 running.send_signal(answer)
             else:
                 os.write(ours, answer.encode())
-            answer = None
+            question, answer, then = QUESTION, then, None
     status = running.wait()
     watchdog.cancel()
     os.close(ours)
@@ -109,6 +111,49 @@ def test_a_letter_is_an_answer(run: Run, left: Path, answer: str, hidden: int) -
     assert status == 1 - hidden
     assert len(json.loads(run("status", "--json")[1])["lines"]) == hidden
     assert head_file(left)["forgotten"] == [], "yes never means the answer that erases"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "asks", "keys"),
+    [
+        ("xterm-256color", "q: leave", "\x1b[Bj\x1b[Ak\r"),  # down, down, up, up: the checkpoint
+        ("dumb", "[1-2, q leaves]", "7\n1\n"),
+    ],
+)
+@pytest.mark.usefixtures("left")
+def test_a_target_is_chosen_on_the_graph(
+    run: Run, project: Path, terminal: str, asks: str, keys: str
+) -> None:
+    """The preview and the question follow, as for a target that was typed, and how to go back."""
+    status, screen = on_a_terminal(
+        "backtrack", answer=keys, question=asks, then="c\n", terminal=terminal
+    )
+    shown = _STYLE.sub("", screen)
+
+    assert status == 0
+    assert "branch main" in shown, "the whole graph is seen, and what can be chosen is marked"
+    assert "This hides 1 memory that came after:\n- Sessions live in Redis." in shown
+    assert shown.endswith("`memory-mcp undo` takes it back.\n")
+    assert run("list")[1].count("Redis") == 0
+    assert head_file(project)["head_checkpoint"].startswith("phase1-")
+
+
+@pytest.mark.parametrize(("keys", "status"), [("q", 1), ("\x1b", 1), (SIGINT, 130)])
+def test_who_leaves_the_graph_changes_nothing(left: Path, keys: str | Signals, status: int) -> None:
+    """And the terminal is as it was."""
+    before = head_file(left)
+    found, screen = on_a_terminal("backtrack", answer=keys, question="q: leave")
+
+    assert found == status
+    assert "Traceback" not in screen
+    assert head_file(left) == before
+
+
+def test_without_a_terminal_it_has_to_be_said_where_to_go(run: Run) -> None:
+    """A script must not wait for keys."""
+    status, out, error = run("backtrack")
+    assert (status, out) == (2, "")
+    assert "Give a checkpoint id, a phase, a left line or start" in error
 
 
 @pytest.mark.parametrize(("answer", "hidden"), [("n\n", 0), ("yes\n", 1)])

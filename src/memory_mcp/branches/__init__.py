@@ -9,7 +9,8 @@ from memory_mcp.branches.checkpoint import (
     switch_branch,
 )
 from memory_mcp.branches.compare import compare_points, resolve_point
-from memory_mcp.branches.get import get_checkpoint, get_memory
+from memory_mcp.branches.follow import follow_timeline
+from memory_mcp.branches.get import get_checkpoint, get_memory, list_checkpoints
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
 from memory_mcp.branches.undo import preview_undo
@@ -21,9 +22,11 @@ __all__ = [
     "checkpoint",
     "compare_points",
     "decide_checkpoint",
+    "follow_timeline",
     "fork_branch",
     "get_checkpoint",
     "get_memory",
+    "list_checkpoints",
     "preview_backtrack",
     "preview_undo",
     "read_log",

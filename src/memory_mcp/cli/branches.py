@@ -1,12 +1,14 @@
 """`memory-mcp status`, `log`, `diff`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Container
 from dataclasses import replace
 from typing import Final, Literal
 
 from memory_mcp import branches, code
 from memory_mcp.cli import output
 from memory_mcp.cli.arguments import PHASE, whole_within
+from memory_mcp.cli.choose import Row, choose_row
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_form
 from memory_mcp.cli.output import Output, ask_choice
@@ -15,12 +17,16 @@ from memory_mcp.domain.outcomes import (
     BranchReady,
     Closeout,
     ClosingDecision,
+    LogNode,
     MovePreview,
     Skipped,
+    TimelineStart,
 )
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.domain.timeline import Checkpoint, Line
+from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.render.difference import render_difference, render_difference_fields
-from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
+from memory_mcp.render.events import render_event, render_event_fields
+from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields, render_log_rows
 from memory_mcp.render.outcomes import (
     render_effect,
     render_head,
@@ -29,6 +35,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.server.forms import CloseoutForm, make_closeout
+from memory_mcp.timeline.plans import START
 
 _LOG_LIMIT: Final = 30
 """Rows of the log: about a screen, with the lines between them."""
@@ -49,6 +56,8 @@ async def status(workspace: Workspace, _args: Namespace) -> Output | Skipped:
 
 async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the timeline as a graph."""
+    if args.follow:
+        return await _follow(workspace, as_json=args.json)
     read = await branches.read_log(workspace, args.limit)
     if isinstance(read, Skipped):
         return read
@@ -59,9 +68,29 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     return Output(render_log_fields(read), silent=not args.json)
 
 
+async def _follow(workspace: Workspace, *, as_json: bool) -> Skipped:
+    """Print what happens until Ctrl-C, or until the reader of the pipe leaves."""
+    if skipped := refuse_reads(workspace):
+        return skipped
+    begun = False
+    async for events in branches.follow_timeline(workspace):
+        output.refuse_lost_output()
+        for event in events:
+            if as_json:
+                output.print_json_line(render_event_fields(event))
+            else:
+                output.print_styled([render_event(event)])
+        if not begun:
+            output.print_note("What any session writes is shown as it happens. Ctrl-C ends it.")
+            begun = True
+    raise AssertionError("there is always more to follow")
+
+
 def _add_log_options(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=whole_within(0), default=_LOG_LIMIT, metavar="N",
                         help=f"rows at most (default {_LOG_LIMIT}); 0 shows all")  # fmt: skip
+    parser.add_argument("--follow", action="store_true",
+                        help="show what any session does, as it happens")  # fmt: skip
 
 
 async def diff(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -141,21 +170,65 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
                         help="all of these as one object; - reads it from stdin")  # fmt: skip
 
 
-async def backtrack(workspace: Workspace, args: Namespace) -> Output:
+async def backtrack(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Go back to a checkpoint or restore a left line; without a mode, ask or show a preview."""
     choice: branches.Choice | Literal[""] = args.mode
     token: str = args.confirm
+    to: str | Skipped = args.to or await _choose_target(workspace, as_json=args.json)
+    if isinstance(to, Skipped):
+        return to
+    if not to:
+        return Output({"success": False, "message": "Nothing was chosen, and nothing was changed."})
     if not choice:
-        preview = await branches.preview_backtrack(workspace, args.to)
+        preview = await branches.preview_backtrack(workspace, to)
         if not isinstance(preview, MovePreview) or args.json or not output.can_ask():
             return Output(render_receipt(preview))
         choice, token = ask_choice(render_preview(preview), _CHOICES), preview.token
-    outcome = await branches.backtrack(workspace, args.to, choice, lesson=args.lesson, token=token)
+    outcome = await branches.backtrack(workspace, to, choice, lesson=args.lesson, token=token)
+    if isinstance(outcome, Backtracked) and not args.to and choice == "continue":
+        hint = "`memory-mcp undo` takes it back."
+        return Output(render_receipt(outcome), lambda said: f"{output.message_text(said)}\n{hint}")
     return Output(render_receipt(outcome))
 
 
+async def _choose_target(workspace: Workspace, *, as_json: bool) -> str | Skipped:
+    """The checkpoint, left line or start that the user chooses on the graph; '' if none."""
+    if as_json or not output.can_ask():
+        raise UsageError(
+            "It was not said where to go. Give a checkpoint id, a phase, a left line or start, "
+            "which `memory-mcp log` shows; on a terminal they can be chosen from."
+        )
+    log = await branches.read_log(workspace, 0)
+    if isinstance(log, Skipped):
+        return log
+    valid = {checkpoint.id for checkpoint in await branches.list_checkpoints(workspace)}
+    ascii_only = not output.can_show(LOG_SIGNS)
+    drawn = render_log_rows(log, ascii_only=ascii_only, narrow=output.find_width() < _LOG_WIDTH)
+    return choose_row(
+        [
+            Row(lines, _name_target(node, valid, log.branch))
+            for node, lines in zip(log.nodes, drawn, strict=True)
+        ]
+    )
+
+
+def _name_target(node: LogNode, valid: Container[str], branch: str) -> str:
+    """What a backtrack of this branch to the node is given; '' if there is none."""
+    match node.shows:
+        case Checkpoint(id=id_):
+            return id_ if id_ in valid else ""
+        case Line(id=id_) as line:
+            return id_ if line.branch == branch else ""
+        case TimelineStart():
+            return START
+        case _:
+            return ""
+
+
 def _add_backtrack_options(parser: ArgumentParser) -> None:
-    parser.add_argument("to", metavar="TO", help="checkpoint id, phase, left line, or start")
+    parser.add_argument("to", metavar="TO", nargs="?", default="",
+                        help="checkpoint id, phase, left line, or start (else: choose on the "
+                        "graph)")  # fmt: skip
     parser.add_argument("--mode", choices=_CHOICES, default="",
                         help="without it you are asked")  # fmt: skip
     parser.add_argument("--lesson", default="", help="what was tried and why it failed")

@@ -3,11 +3,13 @@
 The module of each command declares it as a `Subcommand` in its table `COMMANDS`.
 """
 
+import asyncio
 import gc
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import (
@@ -27,6 +29,9 @@ from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import use_words_of
 from memory_mcp.shutdown import INTERRUPTED, describe_interruption, run_to_end
+
+if TYPE_CHECKING:
+    from memory_mcp.build import BuiltWorkspace
 
 Handler = Callable[[LoadedSettings, Namespace], Output | Skipped]
 WorkspaceHandler = Callable[[Workspace, Namespace], Awaitable[Output | Skipped]]
@@ -94,7 +99,8 @@ def _run(args: Namespace) -> int:
     except MemoryMcpError as error:
         return print_error(str(error), as_json=args.json)
     except KeyboardInterrupt:
-        print_error(describe_interruption(), as_json=args.json)
+        if not getattr(args, "follow", False):  # which ends in no other way
+            print_error(describe_interruption(), as_json=args.json)
         return INTERRUPTED
 
 
@@ -129,13 +135,28 @@ async def _run_in_workspace(
     from memory_mcp.build import open_workspace
 
     args.project_dir = settings.project_dir
-    async with open_workspace(settings) as built:
+    async with open_workspace(settings) as built, _follow_others(built, args):
         if lost := built.places.lost:
             print_note(lost)
         await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
         await render_if_stale(built.workspace)  # a session may have ended before it did
         return outcome
+
+
+@asynccontextmanager
+async def _follow_others(built: "BuiltWorkspace", args: Namespace) -> AsyncGenerator[None]:
+    """Hear at once what others change in a database, where the command follows it."""
+    if not getattr(args, "follow", False):
+        yield
+        return
+    leaving = asyncio.Event()
+    following = asyncio.create_task(built.keep_following(leaving))
+    try:
+        yield
+    finally:
+        leaving.set()
+        await following
 
 
 async def _complete_what_waits(workspace: Workspace, *, doctor: bool) -> None:

@@ -207,12 +207,34 @@ def print_json(value: object) -> None:
     flush_output()
 
 
+def print_json_line(value: object) -> None:
+    """Print a value for a program that reads line by line."""
+    write_json(f"{json.dumps(value, ensure_ascii=False)}\n")
+    flush_output()
+
+
+def refuse_lost_output() -> None:
+    """Notice that the reader of a pipe has left although nothing is written to it.
+
+    Raises:
+        LostOutputError: nobody reads any more.
+    """
+    if sys.platform == "win32":  # there it is noticed when something is written
+        return
+    import select
+
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)  # errors are reported whatever is asked for
+    if any(found & (select.POLLERR | select.POLLHUP) for _, found in poll.poll(0)):
+        raise LostOutputError(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
+
+
 def write_json(text: str) -> None:
     """Write a part of a JSON text to stdout, for what is too long to print at once."""
     _write(make_printable_json(text))
 
 
-def _message_text(fields: Fields) -> str:
+def message_text(fields: Fields) -> str:
     """The message, what it speaks of, and the id."""
     lines = [str(fields["message"])]
     lines += [f"- {title}" for title in fields.get("titles", ())]
@@ -238,7 +260,7 @@ class Output:
     """
 
     fields: Fields
-    as_text: Callable[[Fields], str] = _message_text
+    as_text: Callable[[Fields], str] = message_text
     silent: bool = False
     report: bool = False
 

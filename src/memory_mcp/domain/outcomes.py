@@ -429,6 +429,27 @@ class PointComparison:
 
 
 @frozen
+class RecordArrived:
+    """A record was written, here or by any other process; `author` is a member who is not the user.
+
+    The record may be of any kind: a memory, a checkpoint, a move, a tombstone.
+    """
+
+    record: Record
+    author: str = ""
+
+
+@frozen
+class RecordGone:
+    """A record is here no longer although nobody erased it: git or a person took its file away."""
+
+    record_id: RecordId
+
+
+TimelineEvent = RecordArrived | RecordGone
+
+
+@frozen
 class TrustReport:
     """Whether a project is trusted, which remote it has, and what trust would admit.
 

@@ -45,6 +45,14 @@ class _Row:
 
 def render_log(log: TimelineLog, *, ascii_only: bool, narrow: bool) -> Iterator[list[Span]]:
     """The lines of the drawing, newest first; a `narrow` one leaves room for names and commands."""
+    for lines in render_log_rows(log, ascii_only=ascii_only, narrow=narrow):
+        yield from lines
+
+
+def render_log_rows(
+    log: TimelineLog, *, ascii_only: bool, narrow: bool
+) -> Iterator[list[list[Span]]]:
+    """The lines of the drawing, those of each node together."""
     rows = [_render_row(log, node, narrow=narrow) for node in log.nodes]
     nodes = [
         GraphNode(node.key, node.parents, row.sign[0], len(row.lines))
@@ -52,12 +60,14 @@ def render_log(log: TimelineLog, *, ascii_only: bool, narrow: bool) -> Iterator[
     ]
     for row, lines in zip(rows, draw_graph(nodes), strict=True):
         texts = iter(row.lines)
+        drawn: list[list[Span]] = []
         for line in lines:
-            drawn = [(line.left, _DIM), (line.sign, row.sign[1]), (line.right, _DIM)]
-            spans = [(use_ascii(text) if ascii_only else text, style) for text, style in drawn]
+            edges = [(line.left, _DIM), (line.sign, row.sign[1]), (line.right, _DIM)]
+            spans = [(use_ascii(text) if ascii_only else text, style) for text, style in edges]
             if line.takes_text:
                 spans += [("  ", _PLAIN), *next(texts)]
-            yield [span for span in spans if span[0]]
+            drawn.append([span for span in spans if span[0]])
+        yield drawn
 
 
 def render_log_fields(log: TimelineLog) -> Fields:

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -37,7 +36,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.limits import WATCHED_MAX
+from memory_mcp.engine.looks import ChangeLooks, make_observer
 from memory_mcp.engine.workspace import Conversations, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.ports import ChangeWatch
@@ -53,9 +54,6 @@ LIST: Final = "list"
 
 _POLL_SECONDS: Final = 2.0
 """How often the files are looked at for what other processes wrote: a few `stat` calls."""
-
-_PAUSE_SECONDS: Final = 0.2
-"""A write is often several; clients are notified once they are done."""
 
 _SEND_SECONDS_MAX: Final = 5.0
 """A client that does not read must not keep the others waiting."""
@@ -74,7 +72,7 @@ class ResourceWatch:
     """
 
     def __init__(self, workspace: Workspace, bus: SubscriptionBus) -> None:
-        self._workspace = _without_side_effects(workspace)
+        self._workspace = make_observer(workspace)
         self._bus = bus
         self._watchers: Counter[str] = Counter()
         self._digests: dict[str, str] = {}
@@ -123,23 +121,15 @@ class ResourceWatch:
 
     async def keep_notifying(self, files: ChangeWatch, leaving: asyncio.Event) -> None:
         """Notify of changes until the server leaves. Sleeps while nobody watches."""
-        changes = self._workspace.project.changes
-        seen: object = None
-        again = False
+        looks = ChangeLooks(self._workspace.project.changes, files)
         while not leaving.is_set():
             if not self.watched:
-                await _wait_for_first(leaving.wait(), self._begun.wait())
-                seen = None  # whoever wrote meanwhile: what changed is found by comparing
+                await wait_for_first(leaving.wait(), self._begun.wait())
+                looks.forget()  # whoever wrote meanwhile: what changed is found by comparing
                 continue
-            count = changes.count
-            now = (await files.watch(), count, self._workspace.conversations.branches)
-            if now != seen or again:
-                again = now != seen  # another process may be about to note its write in the index
-                seen = now
+            if await looks.find_news(self._workspace.conversations.branches):
                 await self._notify_changes()
-            await _wait_for_first(leaving.wait(), changes.after(count, _POLL_SECONDS))
-            if changes.count != count and not leaving.is_set():
-                await asyncio.sleep(_PAUSE_SECONDS)
+            await wait_for_first(leaving.wait(), looks.wait(_POLL_SECONDS))
 
     async def _notify_changes(self) -> None:
         for thing in list(self._digests):
@@ -286,23 +276,3 @@ def _refuse_too_many(watched: int) -> None:
             f"{watched} resources are more than one client may watch ({WATCHED_MAX}). "
             "memory://context and memory://history change with whatever else does."
         )
-
-
-def _without_side_effects(workspace: Workspace) -> Workspace:
-    """The workspace of a reader that takes no nudge and asks no cloud."""
-    return replace(
-        workspace,
-        project=replace(workspace.project, mirror=None),
-        user=replace(workspace.user, mirror=None),
-        policy=replace(workspace.policy, meta=True),
-    )
-
-
-async def _wait_for_first(*waits: Any) -> None:
-    """Wait until the first of these is over, and cancel the others."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
