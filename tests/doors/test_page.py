@@ -12,7 +12,13 @@ from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from project_story import Story
 from viewing import OWN, PORT, Viewer, outside, viewing
 
+from memory_mcp import branches, memories, sessions
+from memory_mcp.build import open_workspace
 from memory_mcp.cli.main import main
+from memory_mcp.config.settings import Settings
+from memory_mcp.domain.outcomes import CheckpointSaved
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.sessions import Turn
 from memory_mcp.render.graph import GraphNode, place_nodes
 from memory_mcp.server.page.document import (
     build_app_document,
@@ -223,11 +229,56 @@ async def test_what_any_process_writes_is_announced(story: Story) -> None:
     ending = asyncio.Event()
     news = follow_changes(story.workspace, ending)
     waiting = asyncio.ensure_future(anext(news))
-    await asyncio.sleep(0)
-    await story.say("Orders live in PostgreSQL.")
-    assert await asyncio.wait_for(waiting, 20) is True
+    for number in range(1_000):  # until it has looked at what is there, and then at this
+        await story.say(f"Order number {number} was written down.")
+        if waiting.done():
+            break
+    assert await waiting is True
     ending.set()
     await news.aclose()
+
+
+async def test_what_the_user_said_is_kept_or_dropped(story: Story, viewer: Viewer) -> None:
+    """A suggestion is decided where it is seen, and what was kept by it can be hidden again."""
+    said = "Remember: we always deploy from main on Tuesdays."
+    await sessions.capture_turns(story.workspace, [Turn("user", said, story.clock.now())])
+    (suggested,) = (await viewer.read("waiting"))["suggestions"]
+    _, done = await viewer.do(action="suggestion", statement=suggested["statement"], keep=True)
+    assert (await viewer.read("waiting"))["suggestions"] == []
+    assert len((await viewer.read("memories"))["results"]) == 1
+    await viewer.do(**done["undo"])
+    assert (await viewer.read("memories"))["results"] == []
+
+
+async def test_a_pending_checkpoint_is_approved(story: Story, viewer: Viewer) -> None:
+    """Where no client could ask, the page is where the user's word is given."""
+    await story.say("Orders live in PostgreSQL.")
+    sealed = await branches.checkpoint(
+        story.workspace, "Storage", 1, again=False, approval="pending"
+    )
+    assert isinstance(sealed, CheckpointSaved)
+    (pending,) = (await viewer.read("waiting"))["pending"]
+    edited = {"decision": "edit", "summary": "Storage is chosen."}
+    await viewer.do(action="decide", checkpoint_id=pending["id"], **edited)
+    head = await viewer.read("head")
+    assert [each["summary"] for each in head["checkpoints"]] == ["Storage is chosen."]
+
+
+async def test_what_came_with_a_repository_is_approved(tmp_path: Path, project: Path) -> None:
+    """The question names what waits; no tool takes this answer, and the page is the user's own."""
+    theirs = Settings(project_dir=project, home=tmp_path / "theirs", user="eve")
+    async with open_workspace(theirs) as built:
+        await memories.add_memory(built.workspace, Draft("Deploy with make ship."))
+    mine = Settings(project_dir=project, home=tmp_path / "mine", user="ada")
+    async with open_workspace(mine) as built, viewing(built.workspace) as page:
+        assert (await page.read("memories"))["results"] == []
+        trust = (await page.read("waiting"))["trust"]
+        assert "Deploy with make ship." in trust["message"]
+        asked, done = await page.do(action="trust", trusted=True)
+        assert asked == [trust["message"]]
+        assert len((await page.read("memories"))["results"]) == 1
+        await page.do(**done["undo"])
+        assert (await page.read("memories"))["results"] == []
 
 
 def test_scripts_are_joined_without_a_trace_of_modules() -> None:

@@ -163,7 +163,10 @@ class MemoryTool(Tool):
 
 
 def make_tool(
-    function: Callable[..., Any], annotations: ToolAnnotations, answer_form: AnswerForm = "data"
+    function: Callable[..., Any],
+    annotations: ToolAnnotations,
+    answer_form: AnswerForm = "data",
+    meta: Mapping[str, Any] | None = None,
 ) -> MemoryTool:
     """The tool of a function, with the smallest schema that says the same, and its deadline."""
     tool = cast(
@@ -178,6 +181,7 @@ def make_tool(
     tool.parameters = _shrink_schema(tool.parameters, tool.parameters.get("$defs", {}))
     tool.parameters["additionalProperties"] = False
     tool.answer_form = answer_form
+    tool.meta = dict(meta) if meta else None
     tool.fn = with_deadline(function, tool.name, writes=not annotations.read_only_hint)
     return tool
 

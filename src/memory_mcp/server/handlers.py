@@ -44,6 +44,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import load_head, load_view
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.server.apps import find_app_type, read_app_resource
 from memory_mcp.server.calls import bind_caller, explain_errors, with_deadline
 from memory_mcp.server.prompts import PROMPTS, list_prompts, render_prompt
 from memory_mcp.server.resources import (
@@ -181,8 +182,10 @@ async def _list_templates(_: Request, __: PaginatedRequestParams) -> ListResourc
 async def _read_resource(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
     uri = params.uri
     async with explain_errors(uri):
-        text = await _run_bounded(ctx, uri, read_resource, uri)
-    content = TextResourceContents(uri=uri, text=text, mime_type=find_mime_type(uri))
+        app_type = find_app_type(uri)
+        read = read_app_resource if app_type else read_resource
+        text = await _run_bounded(ctx, uri, read, uri)
+    content = TextResourceContents(uri=uri, text=text, mime_type=app_type or find_mime_type(uri))
     return ReadResourceResult(contents=[content])
 
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from anyio import CancelScope
 from mcp.server import MCPServer
+from mcp.server.apps import Apps
 
 from memory_mcp import __version__, bootstrap, maintenance, sessions, sync
 from memory_mcp.build import build_workspace, prepare_held_project
@@ -18,6 +19,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.ports import Embedder
+from memory_mcp.server.apps import hide_from_others
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.logs import LOG_LINE
 from memory_mcp.server.observation import Calls
@@ -113,7 +115,8 @@ def make_server(
         lifespan=lifespan,
         log_level=settings.log_level,
         subscriptions=subscriptions.bus,
-        middleware=[calls.observe, subscriptions.observe],
+        middleware=[calls.observe, subscriptions.observe, hide_from_others],
+        extensions=[Apps()],
     )
     add_handlers(server, subscriptions)
     return server

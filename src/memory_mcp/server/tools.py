@@ -40,6 +40,7 @@ from memory_mcp.render.outcomes import (
     render_text,
 )
 from memory_mcp.server import nodes
+from memory_mcp.server.apps import LINK
 from memory_mcp.server.calls import MemoryTool, answer_fields, answer_text, bind_caller, make_tool
 from memory_mcp.server.elicitation import (
     Approval,
@@ -509,9 +510,9 @@ def load_default_tools() -> tuple[MemoryTool, ...]:
         make_tool(add_memory, _ADDS),
         make_tool(search_memories, _READS),
         make_tool(memory_context, _READS, "prose"),
-        make_tool(memory_head, _READS, "prose"),
+        make_tool(memory_head, _READS, "prose", LINK),
         make_tool(checkpoint, _ADDS),
-        make_tool(backtrack, _ERASES),
+        make_tool(backtrack, _ERASES, meta=LINK),
         make_tool(update_memory, _ADDS),
         make_tool(forget_memory, _ERASES),
         make_tool(consolidate, _ADDS),

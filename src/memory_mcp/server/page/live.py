@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from typing import Final
 
+from memory_mcp.engine.looks import ChangeLooks
 from memory_mcp.engine.workspace import Workspace
 
 _LOOK_SECONDS: Final = 0.4
@@ -15,39 +15,17 @@ _ALIVE_LOOKS: Final = 25
 
 
 async def follow_changes(workspace: Workspace, ending: asyncio.Event) -> AsyncGenerator[bool]:
-    """True after each write, False now and then without one, until the end.
-
-    Another process may be about to note its write in the index when the files are looked at, so
-    each change is told a second time with the next look.
-    """
-    banks = workspace.banks
-    seen: object = None
+    """True after each write, False now and then without one, until the end."""
+    looks = ChangeLooks(workspace.project.changes, workspace.views)
+    await looks.find_news()  # the first look has news, and the page has just read all
+    await looks.find_news()
     quiet = 0
-    again = False
     while not ending.is_set():
-        counts = [bank.changes.count for bank in banks]
-        now = (await workspace.views.watch(), counts)
-        if seen is not None and (now != seen or again):
-            again = now != seen
+        await looks.wait(_LOOK_SECONDS)
+        quiet += 1
+        if await looks.find_news():
             quiet = 0
             yield True
         elif quiet >= _ALIVE_LOOKS:
             quiet = 0
             yield False
-        seen = now
-        quiet += 1
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LOOK_SECONDS):
-                await _wait_for_news(workspace, counts[0], ending)
-
-
-async def _wait_for_news(workspace: Workspace, count: int, ending: asyncio.Event) -> None:
-    waits = [
-        asyncio.ensure_future(workspace.project.changes.after(count)),
-        asyncio.ensure_future(ending.wait()),
-    ]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for each in waits:
-            each.cancel()

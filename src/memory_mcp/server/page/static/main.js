@@ -55,7 +55,7 @@ function openTab(name) {
     byId(`tab-${each}`).tabIndex = chosen ? 0 : -1;
     panels[each].hidden = !chosen;
   }
-  history.replaceState(null, "", `#${name}`);
+  if (transport.kind === "server") history.replaceState(null, "", `#${name}`);
   loadTab(name);
 }
 

@@ -95,6 +95,7 @@ const TOOLS = {
   forget: (each) => ["forget_memory", { memory_id: each.memory_id, mode: each.mode ?? "hide", reason: each.reason ?? "" }],
   decide: (each) => ["checkpoint", { pending: each.checkpoint_id, decision: each.decision, summary: each.summary ?? "" }],
 };
+const SURE = "sure:";
 const ASKED = { correct: "Replace this memory with the new text?", forget: "Hide this memory from here on?" };
 
 export function makeClientTransport() {
@@ -150,11 +151,13 @@ export function makeClientTransport() {
     async act(action) {
       await ready;
       if (!action.confirm && ASKED[action.action]) return { status: "undecided", message: ASKED[action.action], confirm: "yes" };
-      const [name, given] = TOOLS[action.action](action);
+      const erases = action.mode === "erase" || action.mode === "forget";
+      if (erases && action.confirm && !action.confirm.startsWith(SURE)) return { status: "undecided", last: true, message: "This cannot be undone. Erase for good?", confirm: SURE + action.confirm };
+      const [name, given] = TOOLS[action.action]({ ...action, confirm: (action.confirm ?? "").replace(SURE, "") });
       const answer = await request("tools/call", { name, arguments: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "")) });
       const fields = answer.structuredContent ?? { success: !answer.isError, message: (answer.content ?? []).map((each) => each.text ?? "").join("\n") };
       heard("change");
-      return fields;
+      return fields.line ? { ...fields, undo: { action: "backtrack", to: fields.line } } : fields;
     },
     listen: async (told) => { heard = told; told("open"); },
     can: (action) => action in TOOLS,
