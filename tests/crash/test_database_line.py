@@ -80,9 +80,6 @@ async def test_a_line_that_is_dead_without_a_word_is_an_outage_and_not_for_long(
     """A firewall that forgets a connection tells neither side; what was acknowledged is there."""
     for name in ("STATEMENT_SECONDS_MAX", "DATABASE_CONNECT_SECONDS_MAX"):
         monkeypatch.setattr(connections, name, 0.15)
-    monkeypatch.setattr(
-        connections, "_SESSION", {**connections._SESSION, "statement_timeout": "9s"}
-    )  # pyright: ignore[reportPrivateUsage]
     near = new_bank(postgres_url)
     far = by_line(postgres_url, line, near)
     first, second = scribe.record("before"), scribe.record("meanwhile")

@@ -81,7 +81,6 @@ def held(*folders: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in files}
 
 
-@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", LINKS, ids="+".join)
 def test_hooks_of_the_clone_tell_and_leave_the_other_project_nothing(
@@ -99,7 +98,6 @@ def test_hooks_of_the_clone_tell_and_leave_the_other_project_nothing(
     assert machine_dir(clone) != machine_dir(victim)
 
 
-@pytest.mark.files
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", LINKS, ids="+".join)
 async def test_the_server_of_the_clone_tells_and_leaves_the_other_project_nothing(
@@ -185,7 +183,6 @@ async def test_trust_is_not_reached_through_a_link(
         assert built.workspace.project.mirror is not None
 
 
-@pytest.mark.files
 def test_trusting_the_clone_trusts_nothing_but_the_clone(
     run: Run, settings: Settings, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,7 +94,6 @@ async def test_what_hides_comes_in_before_what_it_hides(
     assert found == []
 
 
-@pytest.mark.files
 async def test_a_look_that_failed_half_way_is_made_good_by_the_next(
     desk: Settings, laptop: Settings
 ) -> None:

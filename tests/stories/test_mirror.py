@@ -122,6 +122,7 @@ async def test_forgetting_removes_the_document_and_says_so_there_too(
     assert "4711" not in str(tombstone)
 
 
+@pytest.mark.files
 @pytest.mark.nightly
 async def test_giving_up_a_line_for_good_removes_its_documents(
     mine: Settings, cloud: Cloud

@@ -59,7 +59,6 @@ async def rendered_anew(project: Path) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.files
 async def test_a_session_right_after_a_backtrack_reads_nothing_of_what_was_left(
     settings: Settings, era: Era, project: Path
 ) -> None:

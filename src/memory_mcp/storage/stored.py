@@ -1,4 +1,7 @@
-"""Records, heads and vectors as the bytes that every store keeps, read with distrust."""
+"""Records, heads and vectors as the bytes that every store keeps, read with distrust.
+
+And records as rows of an index, which has the same columns in every database.
+"""
 
 import json
 import zlib
@@ -9,11 +12,18 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from memory_mcp.domain.fields import escape_unprintable, explain_validation_error, find_cycle
-from memory_mcp.domain.ids import MAIN, ROOT
+from memory_mcp.domain.ids import MAIN, ROOT, RecordId, mark_id
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
-from memory_mcp.domain.record import SCHEMA_VERSION, FrozenModel, Record, drop_empty
-from memory_mcp.domain.search import Chunk
+from memory_mcp.domain.profile import find_profile_field
+from memory_mcp.domain.record import (
+    SCHEMA_VERSION,
+    FrozenModel,
+    Record,
+    drop_empty,
+    format_time,
+)
+from memory_mcp.domain.search import Candidate, Chunk, SearchFields
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 
@@ -283,3 +293,50 @@ def pack_signs(chunk: Chunk) -> bytes:
 def compute_checksum(signs: bytes, chunk: Chunk) -> int:
     """The checksum of the row of a chunk."""
     return zlib.crc32(signs + chunk.pooled + chunk.tokens)
+
+
+def describe_entry(record: Record, fields: SearchFields) -> dict[str, Any]:
+    """The columns of a record in an index. Categories and tags are folded: filters ignore case."""
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "layer": record.layer,
+        "segment": record.segment,
+        "branch": record.branch,
+        "key": record.key,
+        "category": record.category.casefold(),
+        "phase": record.phase,
+        "importance": record.importance,
+        "pinned": record.pinned,
+        "recalled": record.recalled,
+        "moves": record.move is not None,
+        "expires_at": format_time(record.expires_at) if record.expires_at else None,
+        "created_at": format_time(record.created_at),
+        "session": record.origin.session,
+        "day": fields.day,
+        "statement": record.statement,
+        "profile": find_profile_field(record) is not None,
+        "mark": mark_id(record.id),
+        "tags": [tag.casefold() for tag in record.tags],
+        "supersedes": record.supersedes,
+        "derived_from": record.derived_from,
+        "erases": record.erases,
+        "body": fields.body,
+        "names": fields.names,
+        "dates": fields.dates,
+        "extra": fields.extra,
+        "meaning": fields.meaning,
+        "outline": fields.outline,
+    }
+
+
+def make_candidate(row: Sequence[Any]) -> Candidate:
+    """The candidate in a row of an index."""
+    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
+    return Candidate(
+        id=RecordId(id_),
+        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
+        importance=importance,
+        pinned=bool(pinned),
+        created_at=created_at,
+    )

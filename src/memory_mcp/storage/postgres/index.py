@@ -57,6 +57,7 @@ from memory_mcp.storage.postgres.visible import (
     build_queries,
     view_values,
 )
+from memory_mcp.storage.stored import make_candidate
 
 _ID_PART: Final = re.compile(r"[0-9a-f-]+")
 _NEAREST: Final = 4
@@ -73,7 +74,7 @@ CANDIDATE: Final = (
     "r.id, r.importance, r.pinned, r.created_at, r.day, r.body, r.names, r.dates, r.extra, "
     "r.meaning, r.outline"
 )
-"""The columns that `parse_candidate` reads."""
+"""The columns that `make_candidate` takes."""
 
 _CORPUS: Final = """
     WITH fresh AS MATERIALIZED (
@@ -329,7 +330,7 @@ class PostgresIndex:
         pause_max = timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
         near: list[Neighbour] = []
         for of, steps, at, wanted, *rest in rows:
-            there = parse_candidate(rest)
+            there = make_candidate(rest)
             apart = datetime.fromisoformat(at) - datetime.fromisoformat(there.created_at)
             if abs(apart) <= pause_max:
                 near.append(Neighbour(of=of, steps=steps, wanted=wanted, **there._asdict()))
@@ -484,7 +485,7 @@ class PostgresIndex:
             "ORDER BY r.id DESC LIMIT :limit",
             {**view_values(view), **own, **values, "limit": limit},
         )
-        return [parse_candidate(row) for row in rows]
+        return [make_candidate(row) for row in rows]
 
     async def _find_best(
         self, values: Mapping[str, Any], filters: Filters, matches: int
@@ -499,7 +500,7 @@ class PostgresIndex:
             "LIMIT :limit",
             {**values, **own},
         )
-        return [parse_candidate(row) for row in rows]
+        return [make_candidate(row) for row in rows]
 
 
 _RARITY_MIN: Final = 1e-6
@@ -561,18 +562,6 @@ async def read_complete(
     if not (rows and rows[0][0]) and not PARTIAL_ANSWERS.get():
         raise IndexDamagedError(f"The index in {bank.database.name} is not complete yet.")
     return [row[2:] for row in rows if row[1]]
-
-
-def parse_candidate(row: Sequence[Any]) -> Candidate:
-    """The candidate in a row of `CANDIDATE`."""
-    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
-    return Candidate(
-        id=RecordId(id_),
-        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
-        importance=importance,
-        pinned=pinned,
-        created_at=created_at,
-    )
 
 
 def _ids(rows: Rows) -> list[RecordId]:

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memory_mcp.domain.ids import RecordId, mark_id
-from memory_mcp.domain.profile import find_profile_field
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.storage.postgres.database import Postgres, Rows, Work, fetch
 from memory_mcp.storage.postgres.schema import Connection
+from memory_mcp.storage.stored import describe_entry
 
 _FIND_BANK: Final = "SELECT number FROM bank WHERE owner = :owner AND project = :project"
 _BEGIN_BANK: Final = """
@@ -160,46 +160,17 @@ def dump_rows(
 ) -> Mapping[str, Any]:
     """The values of `INSERT` for these records, each with its JSON if that is to be stored."""
     rows = [
-        {**_describe(record, fields), "json": text, "words": make_words(number, fields)}
+        {
+            **describe_entry(record, fields),
+            "meaning": fields.meaning.hex(),
+            "outline": fields.outline.hex(),
+            "length": sum(len(part.split()) for part in fields[:4]),
+            "json": text,
+            "words": make_words(number, fields),
+        }
         for record, fields, text in records
     ]
     return {"bank": number, "rows": json.dumps(rows, ensure_ascii=False)}
-
-
-def _describe(record: Record, fields: SearchFields) -> dict[str, Any]:
-    """The columns of an entry. Categories and tags are folded, as filters ignore case."""
-    return {
-        "id": record.id,
-        "kind": record.kind,
-        "layer": record.layer,
-        "segment": record.segment,
-        "branch": record.branch,
-        "key": record.key,
-        "category": record.category.casefold(),
-        "tags": [tag.casefold() for tag in record.tags],
-        "phase": record.phase,
-        "importance": record.importance,
-        "pinned": record.pinned,
-        "recalled": record.recalled,
-        "moves": record.move is not None,
-        "profile": find_profile_field(record) is not None,
-        "expires_at": format_time(record.expires_at) if record.expires_at else None,
-        "created_at": format_time(record.created_at),
-        "session": record.origin.session,
-        "day": fields.day,
-        "statement": record.statement,
-        "mark": mark_id(record.id),
-        "body": fields.body,
-        "names": fields.names,
-        "dates": fields.dates,
-        "extra": fields.extra,
-        "meaning": fields.meaning.hex(),
-        "outline": fields.outline.hex(),
-        "length": sum(len(part.split()) for part in fields[:4]),
-        "supersedes": record.supersedes,
-        "derived_from": record.derived_from,
-        "erases": record.erases,
-    }
 
 
 _FIELD_WEIGHTS: Final = ("A", "B", "C", "D")

@@ -14,11 +14,11 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import Candidate, Chunk, Filters, PassageVectors, StoredVectors, View
 from memory_mcp.storage.postgres.database import fetch
-from memory_mcp.storage.postgres.index import CANDIDATE, parse_candidate, read_complete
+from memory_mcp.storage.postgres.index import CANDIDATE, read_complete
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import Connection
 from memory_mcp.storage.postgres.visible import CHAIN, VISIBLE, build_filter, view_values
-from memory_mcp.storage.stored import compute_checksum, pack_signs
+from memory_mcp.storage.stored import compute_checksum, make_candidate, pack_signs
 
 _NUMBER: Final = "(SELECT number FROM embedder WHERE bank = :bank AND identity = :embedder)"
 
@@ -128,7 +128,7 @@ class PostgresVectors:
         asked = {"embedder": embedder, "signs": signs, "width": len(signs), "limit": limit}
         query = _NEAR.format(condition=condition)
         rows = await read_complete(self._bank, query, {**view_values(view), **values, **asked})
-        return [parse_candidate(row) for row in rows]
+        return [make_candidate(row) for row in rows]
 
     async def vectors(self, embedder: str, record_ids: Collection[RecordId]) -> StoredVectors:
         rows = await self._bank.rows(

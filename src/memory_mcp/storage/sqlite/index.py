@@ -55,6 +55,7 @@ from memory_mcp.storage.sqlite.schema import (
     VERSION,
     record_row,
 )
+from memory_mcp.storage.stored import make_candidate
 
 Values = dict[str, str | int | None]
 
@@ -294,17 +295,11 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     Raises:
         IndexDamagedError: the file was changed by others; a broken page may hold anything.
     """
-    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
+    id_, _, _, created_at, day, body, names, dates, extra, meaning, outline = row
     texts = {*map(type, (id_, created_at, day, body, names, dates, extra))}
     if texts != {str} or {type(meaning), type(outline)} != {bytes}:
         raise IndexDamagedError(f"The index holds {row!r:.100}, which nobody wrote.")
-    return Candidate(
-        id=RecordId(id_),
-        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
-        importance=importance,
-        pinned=bool(pinned),
-        created_at=created_at,
-    )
+    return make_candidate(row)
 
 
 _SIDES: Final = (("<", "DESC", -1), (">", "ASC", 1))

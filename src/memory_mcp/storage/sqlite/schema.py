@@ -10,11 +10,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, mark_id
-from memory_mcp.domain.profile import find_profile_field
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import PassageVectors, SearchFields
-from memory_mcp.storage.stored import compute_checksum, pack_signs
+from memory_mcp.storage.stored import compute_checksum, describe_entry, pack_signs
 
 VECTORS: Final = """
 -- vectors are bytes, see `domain.search`; those of different embedders are never compared
@@ -331,39 +330,10 @@ A deletion moves rows from page to page and leaves what stood there in the gaps,
 
 INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 30)})"
 
-_Value = str | int | bytes | None
 
-
-def record_row(record: Record, fields: SearchFields) -> Sequence[_Value]:
-    """The record as a row of `incoming`. Categories and tags are folded, as filters ignore case."""
-    return (
-        record.id,
-        record.kind,
-        record.layer,
-        record.segment,
-        record.branch,
-        record.key,
-        record.category.casefold(),
-        record.phase,
-        record.importance,
-        int(record.pinned),
-        int(record.recalled),
-        int(record.move is not None),
-        format_time(record.expires_at) if record.expires_at else None,
-        format_time(record.created_at),
-        record.origin.session,
-        fields.day,
-        record.statement,
-        int(find_profile_field(record) is not None),
-        mark_id(record.id),
-        json.dumps([tag.casefold() for tag in record.tags], ensure_ascii=False),
-        json.dumps(record.supersedes),
-        json.dumps(record.derived_from),
-        json.dumps(record.erases),
-        fields.body,
-        fields.names,
-        fields.dates,
-        fields.extra,
-        fields.meaning,
-        fields.outline,
-    )
+def record_row(record: Record, fields: SearchFields) -> Sequence[object]:
+    """The record as a row of `incoming`, whose columns are those of `describe_entry` in order."""
+    return [
+        json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value
+        for value in describe_entry(record, fields).values()
+    ]
