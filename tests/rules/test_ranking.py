@@ -18,11 +18,12 @@ from memory_mcp.domain.search import (
     SearchFields,
     SemanticScores,
 )
+from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import TURN_TERM, analyse_text
 from memory_mcp.ranking.order import rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
 from memory_mcp.ranking.terms import extract_terms
-from memory_mcp.ranking.words import load_word_table
+from memory_mcp.ranking.words import load_word_table, unpack_meaning
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 WRITTEN = "2026-01-01T00:00:00.000Z"
@@ -323,3 +324,10 @@ def test_near_twins_are_dropped_only_when_asked() -> None:
     assert [one.id for one in select_diverse(order, each, 3, {})] == ["0", "2"]
     assert [one.id for one in select_diverse(order, each, 3, alike)] == ["0"]
     assert select_diverse([], each, 3, {}) == []
+
+
+@pytest.mark.parametrize("packed", [b"x", b"longer", b"\0\0\x80\x3f\xff\xff", b"\0\0\x80\x3f"])
+def test_a_meaning_that_nobody_packed_is_damage(packed: bytes) -> None:
+    """A broken page of the index may hold anything; its records are there to make it anew."""
+    with pytest.raises(IndexDamagedError, match="doctor --reindex"):
+        unpack_meaning(packed, load_word_table())

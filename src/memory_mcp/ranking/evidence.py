@@ -440,7 +440,7 @@ def _measure_by_words(
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
     for record_id, each in fields.items():
-        own_length, places = unpack_meaning(each.meaning)
+        own_length, places = unpack_meaning(each.meaning, table)
         for place in places:
             if place not in compared:
                 row = table.signs[place]

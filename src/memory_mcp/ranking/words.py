@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from memory_mcp.errors import IndexDamagedError
+
 BITS: Final = 256
 NEAREST: Final = 5
 """How many of its nearest stems each one knows."""
@@ -102,12 +104,23 @@ def pack_meaning(words: Iterable[str], table: WordTable) -> bytes:
     return struct.pack(f"<f{len(places)}H", measure_length(weights), *places)
 
 
-def unpack_meaning(packed: bytes) -> tuple[float, Sequence[int]]:
-    """The length and the places of `pack_meaning`; (0.0, ()) if it knew no word."""
+def unpack_meaning(packed: bytes, table: WordTable) -> tuple[float, Sequence[int]]:
+    """The length and the places of `pack_meaning`; (0.0, ()) if it knew no word.
+
+    Raises:
+        IndexDamagedError: nobody packed this; a broken page may hold anything.
+    """
     if not packed:
         return 0.0, ()
-    length, *places = struct.unpack(f"<f{len(packed) // 2 - 2}H", packed)
-    return length, places
+    places = array("H", packed[4:] if len(packed) % 2 == 0 else b"")
+    if sys.byteorder == "big":
+        places.byteswap()
+    if not places or max(places) >= len(table.signs):
+        raise IndexDamagedError(
+            f"The index holds {packed[:50]!r}, which nobody wrote. "
+            "`memory-mcp doctor --reindex` makes it anew."
+        )
+    return struct.unpack_from("<f", packed)[0], places
 
 
 def dump_table(

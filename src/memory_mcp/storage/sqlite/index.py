@@ -298,7 +298,10 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     id_, _, _, created_at, day, body, names, dates, extra, meaning, outline = row
     texts = {*map(type, (id_, created_at, day, body, names, dates, extra))}
     if texts != {str} or {type(meaning), type(outline)} != {bytes}:
-        raise IndexDamagedError(f"The index holds {row!r:.100}, which nobody wrote.")
+        raise IndexDamagedError(
+            f"The index holds {row!r:.100}, which nobody wrote. "
+            "`memory-mcp doctor --reindex` makes it anew."
+        )
     return make_candidate(row)
 
 
