@@ -113,6 +113,28 @@ def find_work_tree(start: str) -> str:
     return folder
 
 
+def find_project(start: str, state_home: str) -> str:
+    """The nearest folder, from this one up, that is a git work tree or has a memory begun here.
+
+    A memory without git was begun by naming its folder. Only this machine writes below its
+    `state_home`, so no archive makes its folder one of these. '' if there is neither.
+    """
+    folder = start
+    while not (os.path.lexists(os.path.join(folder, ".git")) or _is_begun(folder, state_home)):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return folder
+
+
+def _is_begun(folder: str, state_home: str) -> bool:
+    """Whether this machine has written a memory in the folder."""
+    state = os.path.join(folder, STATE_FOLDER)
+    begun = os.path.isdir(state) and not os.path.islink(state)
+    return begun and os.path.isdir(find_machine_folder(state_home, state, folder))
+
+
 def find_untrusted_roots(path: str, project: str = "") -> tuple[str, ...]:
     """The folders around a path in which no link is followed, as a stranger may have made it.
 

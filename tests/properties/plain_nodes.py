@@ -41,7 +41,6 @@ class PlainTree:
     states: dict[str, State] = field(default_factory=lambda: {"main": State()})
     parents: dict[str, str] = field(default_factory=dict[str, str])
     begun: dict[str, State] = field(default_factory=dict[str, State])
-    went_back: set[str] = field(default_factory=set[str])
     left: list[tuple[str, str, State]] = field(default_factory=list[tuple[str, str, State]])
 
     def fork(self, parent: str, node: str) -> None:
@@ -108,15 +107,12 @@ class PlainTree:
         before = {each: self.states[each] for each in (parent, node)}
         known = before[parent].known | before[node].known
         for each, state in before.items():
-            # one that went back stands on what the other has of it again, from before the join on
-            mine = () if each == node and node in self.went_back else ((move, state.known),)
-            self.states[each] = State(known, (*state.joins, *mine))
+            self.states[each] = State(known, (*state.joins, (move, state.known)))
             self.write(each, "tombstone", hides=stones)
             self.write(each, "exclusion", hides=losers - stones)
 
     def leave(self, node: str, line: str | None, state: State) -> None:
         """The node goes on from another state; the one that it had can be restored."""
-        self.went_back.add(node)
         if line is not None:
             self.left.append((node, line, self.states[node]))
         self.states[node] = state

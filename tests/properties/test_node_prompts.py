@@ -114,7 +114,7 @@ def test_room_is_shared_out_and_none_is_wasted(pairs: list[tuple[int, int]], roo
 
 
 def test_the_order_of_what_is_shown() -> None:
-    """Resources, core by importance with preferences marked, events as they came, the archive."""
+    """Resources, core by importance with preferences marked, events, the archive with lessons."""
     view = NodeView(
         NODE,
         (NODE,),
@@ -127,8 +127,9 @@ def test_the_order_of_what_is_shown() -> None:
         recall=(event(1, "Dropout 0.3 gave 0.902"), event(2, "It diverged", "loss is nan\nat 40")),
         archival=(ArchivalRecord(RecordId("a-1"), NODE, AT, "Rates above 1e-3 diverge", ("lr",)),),
     )
+    lessons = [ArchivalRecord(RecordId("a-2"), BranchName("node 2"), AT, "Do not widen it")]
 
-    assert render_node(view, None).text.splitlines() == [
+    assert render_node(view, None, lessons).text.splitlines() == [
         OPEN,
         "## Resources",
         "- local_data:mnist | available | data/mnist",
@@ -142,6 +143,7 @@ def test_the_order_of_what_is_shown() -> None:
         "  loss is nan",
         "  at 40",
         "## From the archive",
+        "- [a-2] (lesson) Do not widen it",
         "- [a-1] (lr) Rates above 1e-3 diverge",
         CLOSE,
     ]

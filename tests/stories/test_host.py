@@ -1,6 +1,8 @@
 """What the machine tells: which project this is, where it stands in git, and new ids."""
 
+import os
 import re
+import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +12,13 @@ from uuid import UUID
 
 import pytest
 
+from memory_mcp import Memory
+from memory_mcp.cli.main import main
 from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import Settings, read_settings
 from memory_mcp.domain.ids import format_id_month, is_record_id
-from memory_mcp.locations import find_work_tree
+from memory_mcp.hooks.place import find_place
+from memory_mcp.locations import find_project, find_state_home, find_work_tree
 from memory_mcp.storage.files.host import (
     GitProvenance,
     GitRemote,
@@ -234,6 +239,30 @@ def test_the_project_is_found_in_the_promised_order(clone: Path, tmp_path: Path)
     assert nowhere.project_dir is None
     assert nowhere.scope.project == "none"
     assert (tmp_path / "h") in nowhere.memory_dir.parents
+
+
+def test_a_memory_that_was_begun_here_is_found_without_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a script stored is found by the command there, and below; a copy is a stranger's."""
+    monkeypatch.setenv("MEMORY_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "runs"
+    (deep := folder / "first" / "logs").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    with Memory.open_sync(".") as memory:
+        memory.add_memory("The best rate was 0.0027.")
+    shutil.copytree(folder, tmp_path / "unpacked")
+
+    for here, found in ((folder, True), (deep, True), (tmp_path / "unpacked", False)):
+        monkeypatch.chdir(here)
+        assert main(["search", "best rate"]) == 0
+        assert ("0.0027" in capsys.readouterr().out) == found
+        place = find_place(os.environ, {"cwd": str(here)})
+        assert place.project == (str(folder) if found else "")
+
+    clone = folder / "clone"
+    (clone / ".git").mkdir(parents=True)
+    assert find_project(str(clone), find_state_home({}, os.environ["MEMORY_HOME"])) == str(clone)
 
 
 def test_the_folders_are_where_the_design_says_and_can_be_set(clone: Path, tmp_path: Path) -> None:

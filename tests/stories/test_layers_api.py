@@ -187,7 +187,7 @@ async def test_a_join_names_what_both_changed_and_one_option_decides(
 async def test_a_discarded_node_leaves_a_lesson_for_all(
     folder: Path, settings: dict[str, str]
 ) -> None:
-    """What it wrote is hidden from it; a node below it goes on as it was."""
+    """What it wrote is hidden from it; a node below it goes on as it was; prompts have it first."""
     async with Memory.open(folder, settings) as memory:
         await memory.mem_node_fork(None, "a")
         await memory.mem_core_set("lr", "1", branch_id="a")
@@ -196,9 +196,19 @@ async def test_a_discarded_node_leaves_a_lesson_for_all(
         assert await memory.mem_core_get(branch_id="a") == {}
         assert await memory.mem_core_get(branch_id="below") == {"lr": "1"}
         found = await memory.mem_archival_search("learning rates")
+        await memory.mem_node_fork(None, "b")
+        for n in range(12):
+            await memory.mem_archival_write(f"Widths of {n} were tried.", branch_id="b")
+        prompts = [
+            await memory.render_for_prompt(node, task, 700)
+            for node in (None, "b", "below")
+            for task in ("", "which widths were tried")
+        ]
 
     assert isinstance(found, tuple)
     assert [each.text for each in found] == ["Learning rates of 1 diverge."]
+    for prompt in prompts:
+        assert f"[{done.lesson}] (lesson) Learning rates of 1 diverge." in prompt  # type: ignore[union-attr]
     assert done.hides == 1  # type: ignore[union-attr]  # no meta session
 
 

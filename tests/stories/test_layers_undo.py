@@ -86,13 +86,21 @@ def test_what_a_backtrack_left_is_back_with_a_node_that_stands_on_it(memory: Any
 def test_a_node_that_went_back_behind_its_own_join_is_joined_without_what_it_left(
     memory: Any,
 ) -> None:
-    """It holds again what its parent has of it; what it left stays left."""
+    """It holds again what its parent has of it; what it left stays left, also when it is back."""
     memory.mem_node_join("c")
     memory.mem_core_set("late", "2", branch_id="c")
-    memory.at("c").backtrack("1")
+    left = memory.at("c").backtrack("1")
     memory.mem_core_set("new", "3", branch_id="c")
-    memory.mem_node_join("c")
+    joined = memory.mem_node_join("c")
     assert core(memory) == core(memory, "c") == {**JOINED, "new": "3"}
+
+    memory.at("c").backtrack(joined.move)
+    assert core(memory, "c") == {"before": "0", "new": "3"}
+    assert core(memory) == {**JOINED, "new": "3"}
+    assert memory.mem_node_join("c").joined
+    assert core(memory) == core(memory, "c") == {**JOINED, "new": "3"}
+    memory.at("c").backtrack(left.line)
+    assert core(memory, "c") == {**JOINED, "late": "2"}
 
 
 def test_a_discard_is_taken_back(memory: Any) -> None:

@@ -126,7 +126,7 @@ A memory for agents that stays coherent. Without a command: serve over stdio.
 
 {commands}
 
-options   --project DIR (default: the git work tree)   --branch NAME (main)
+options   --project DIR (default: the one around you)   --branch NAME (main)
           --json   --version   --help (after a command: all about that one)"""
 
 

@@ -34,10 +34,20 @@ from memory_mcp.clients.tables import (
 from memory_mcp.clients.toml import NotEditableError, NotTomlError
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.places import find_current_folder
-from memory_mcp.config.settings import TOOLSETS, Settings, read_client_variables
+from memory_mcp.config.settings import (
+    TOOLSETS,
+    Settings,
+    find_machine_home,
+    read_client_variables,
+)
 from memory_mcp.errors import ConflictError, InvalidRequestError, StoreUnavailableError
 from memory_mcp.frozen import frozen
-from memory_mcp.locations import LostWorkTreeError, find_main_work_tree, find_work_tree
+from memory_mcp.locations import (
+    LostWorkTreeError,
+    find_main_work_tree,
+    find_project,
+    find_work_tree,
+)
 
 _TRIES: Final = 3
 """A session of Claude Code may write its file between our reading and writing it."""
@@ -370,7 +380,9 @@ def _comment_note(client: Client, file: ClientFile) -> str:
 
 
 def _find_project(settings: Settings) -> Path | None:
-    found = settings.project_dir or find_work_tree(str(find_current_folder().absolute()))
+    found = settings.project_dir or find_project(
+        str(find_current_folder().absolute()), find_machine_home(settings)
+    )
     return Path(found).resolve() if found else None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 _PLACES: Final = {
-    "project": ("DIR", "the project's folder (default: the git work tree around you)"),
+    "project": ("DIR", "the project's folder (default: the git work tree or memory around you)"),
     "branch": ("NAME", "the branch of the memory to work on (default: main)"),
 }
 """Options that say whose memory it is, for the commands that take them."""

@@ -17,7 +17,7 @@ from memory_mcp.locations import (
     LostWorkTreeError,
     find_machine_folder,
     find_main_work_tree,
-    find_work_tree,
+    find_project,
     resolve_path,
 )
 from memory_mcp.storage.files.host import read_remote_name
@@ -56,14 +56,15 @@ class ProjectFolders:
 
 
 def find_project_folders(settings: Settings, start: Path | None = None) -> ProjectFolders:
-    """The project of the setting, of the client, of the enclosing git work tree, or none.
+    """The project of the setting, of the client, that around the current folder, or none.
 
     Raises:
         InvalidRequestError: the current folder is needed, and it is gone.
     """
     work_tree = settings.project_dir
     if work_tree is None and settings.enabled and not settings.project_missing:
-        found = find_work_tree(str((start or find_current_folder()).absolute()))
+        here = str((start or find_current_folder()).absolute())
+        found = find_project(here, find_machine_home(settings))
         work_tree = Path(found) if found else None
     lost = ""
     try:

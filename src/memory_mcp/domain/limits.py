@@ -194,6 +194,7 @@ RESOURCE_FILES_SHOWN: Final = 50  # of a resource's folder
 RESOURCE_EXCERPT_CHARS: Final = 2_000  # a description's first page
 RENDER_CHARS_DEFAULT: Final = 24_000  # of a node in a prompt: some 6,000 tokens
 PROMPT_HITS: Final = 10  # texts of the archive that a prompt has for its task
+LESSONS_SHOWN: Final = 10  # first in the archive of a prompt: as many as it has for its task
 COMPRESS_ROUNDS_DEFAULT: Final = 5  # in which a model may shorten a text
 COMPRESS_PIECES_MAX: Final = 8  # of a text to shorten, of 24,000 characters: asked for at once
 LANGUAGE_TURNS_CHARS_MAX: Final = 24_000  # of the turns to sum up, newest: a dozen long ones

@@ -105,12 +105,11 @@ class RestoreEffect(NamedTuple):
 class JoinEffect(NamedTuple):
     """A join: the moves it undoes, and what of these each side goes on without.
 
-    `releases` are those of the node, which leave it `stranded` segments.
+    The side that is joined into `gives_up` its part, and the node is left `stranded` without its.
     """
 
     undoes: tuple[RecordId, ...]
     gives_up: frozenset[SegmentId]
-    releases: tuple[RecordId, ...]
     stranded: frozenset[SegmentId]
 
 
@@ -393,7 +392,7 @@ class Timeline(FrozenModel):
             for side in (into, node)
         )
         undoes = tuple(sorted({*freed[into], *freed[node]}))
-        return JoinEffect(undoes, mine, tuple(sorted(freed[node])), theirs)
+        return JoinEffect(undoes, mine, theirs)
 
     def find_branch(self, segment: SegmentId) -> BranchName | None:
         """The branch that the segment was begun on, if that is known."""

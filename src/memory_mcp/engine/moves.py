@@ -14,7 +14,7 @@ from memory_mcp.timeline.moves import apply_move
 
 @frozen
 class PlannedMove:
-    """A move's record, and the records that are committed with it."""
+    """A move's record, and the records that are committed with it, which may be moves too."""
 
     record: Record
     along: tuple[Record, ...] = ()
@@ -31,10 +31,13 @@ async def try_move(
     if isinstance(planned, Record):
         planned = PlannedMove(planned)
     record = planned.record
+    timeline = head.timeline
+    for step in (record, *(each for each in planned.along if each.move is not None)):
+        timeline = apply_move(timeline, step)
     moved = Head(
         project=head.project,
         revision=head.revision + 1,
-        timeline=apply_move(head.timeline, record),
+        timeline=timeline,
         last=record,
         with_last=planned.along,
     )

@@ -15,8 +15,8 @@ from memory_mcp.locations import (
     explain_unusable_folder,
     find_machine_folder,
     find_main_work_tree,
+    find_project,
     find_state_home,
-    find_work_tree,
 )
 
 INTERVAL_USUAL: Final = 10
@@ -73,7 +73,8 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
     home = get("MEMORY_HOME")
     home = _require_folder("MEMORY_HOME", home, environment) if home else ""
     branch = get("MEMORY_BRANCH") or "main"
-    work_tree = _find_work_tree(get, environment, event) if enabled else ""
+    state_home = find_state_home(environment, home)
+    work_tree = _find_work_tree(get, environment, event, state_home) if enabled else ""
     project = find_main_work_tree(work_tree) if work_tree else ""
     state = os.path.join(project, STATE_FOLDER) if project else ""
     if enabled and (named := get("MEMORY_STATE_DIR")):
@@ -82,9 +83,7 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         enabled=enabled,
         meta=get("MEMORY_MODE").casefold() not in ("", "normal"),
         state=state,
-        machine=find_machine_folder(find_state_home(environment, home), state, project)
-        if state
-        else "",
+        machine=find_machine_folder(state_home, state, project) if state else "",
         branch=branch if _is_name(branch) else "main",
         interval=_parse_interval(get("MEMORY_CHECKPOINT_INTERVAL")),
         user=_make_printable(get("MEMORY_USER") or _find_user(environment)),
@@ -108,7 +107,10 @@ def _read_user_file(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _find_work_tree(
-    get: Callable[[str], str], environment: Mapping[str, str], event: Mapping[str, Any]
+    get: Callable[[str], str],
+    environment: Mapping[str, str],
+    event: Mapping[str, Any],
+    state_home: str,
 ) -> str:
     if project := get("MEMORY_PROJECT_DIR"):
         folder = _full_path(project, environment)
@@ -120,7 +122,8 @@ def _find_work_tree(
     if project := environment.get("CLAUDE_PROJECT_DIR", "").strip():
         return _full_path(project)
     here = event.get("cwd")
-    return find_work_tree(_full_path(here) if isinstance(here, str) and here else os.getcwd())
+    start = _full_path(here) if isinstance(here, str) and here else os.getcwd()
+    return find_project(start, state_home)
 
 
 def _require_folder(name: str, path: str, environment: Mapping[str, str]) -> str:

@@ -121,8 +121,6 @@ async def join_node(
         planned.append((clashes, await workspace.project.index.count(theirs.view, brings)))
         tips = tuple(dict.fromkeys((*timeline.tips(parent), *timeline.tips(child))))
         effect = timeline.find_join_effect(parent, child)
-        if effect.stranded:
-            raise _StrandedError
         step = Move(
             act="join",
             branch=parent,
@@ -137,18 +135,19 @@ async def join_node(
         )
         # each side hides what loses after the join, so that taking it back shows that again
         after = apply_move(timeline, record)
+        along: tuple[Record, ...] = ()
+        if effect.stranded:
+            moved = head.model_copy(update={"timeline": after})
+            along = (_leave_the_rest(workspace, moved, child, effect.stranded, at),)
+            after = apply_move(after, along[0])
         both = (workspace.at(parent), workspace.at(child))
-        along = tuple(each for side in both for each in _hide(side, after, at, losing))
+        along += tuple(each for side in both for each in _hide(side, after, at, losing))
         step = step.model_copy(update={"carries": tuple(each.id for each in along)})
         return PlannedMove(record.model_copy(update={"move": step}), along)
 
     try:
         async with workspace.project.writing:
-            try:
-                _, record = await move_head(workspace, plan)
-            except _StrandedError:
-                await _release_node(workspace, parent, child)
-                _, record = await move_head(workspace, plan)
+            _, record = await move_head(workspace, plan)
     except _ConflictsError as error:
         return NodeJoined(child, parent, conflicts=tuple(error.conflicts), joined=False)
     clashes, brings = planned[-1]
@@ -156,30 +155,27 @@ async def join_node(
     return NodeJoined(child, parent, brings, conflicts, move=record.id)
 
 
-async def _release_node(workspace: Workspace, parent: BranchName, child: BranchName) -> None:
-    """Let the node hold again what the other side has of it, and leave the rest.
+def _leave_the_rest(
+    workspace: Workspace,
+    head: Head,
+    child: BranchName,
+    stranded: Collection[SegmentId],
+    at: datetime,
+) -> Record:
+    """The node's part of a join: what it had left, and the other side does not have, stays left.
 
-    It is a move of its own before the join, because a move gives up what one branch held.
+    A move gives up what one branch held, so this is a record of its own, written with the join's.
     """
-
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
-        timeline = head.timeline
-        effect = timeline.find_join_effect(parent, child)
-        tips = timeline.tips(child)
-        step = Move(
-            act="restore",
-            branch=child,
-            opens={child: SegmentId(workspace.ids.new(at))},
-            parents=tips,
-            leaves=tips,
-            gives_up=tuple(sorted(effect.stranded)),
-            undoes=effect.releases,
-        )
-        return build_move_record(
-            workspace, head, step, id_=id_, at=at, kind="move", content=f"Before a join of {child}."
-        )
-
-    await move_head(workspace, plan)
+    step = Move(act="join", branch=child, gives_up=tuple(sorted(stranded)))
+    return build_move_record(
+        workspace,
+        head,
+        step,
+        id_=workspace.ids.new(at),
+        at=at,
+        kind="move",
+        content=f"What {child} had left before stays left.",
+    )
 
 
 async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded | Skipped:
@@ -246,10 +242,6 @@ class _ConflictsError(Exception):
     def __init__(self, conflicts: list[JoinConflict]) -> None:
         super().__init__()
         self.conflicts = conflicts
-
-
-class _StrandedError(Exception):
-    """The node left other work behind what the other side has of it. Leaves a plan."""
 
 
 async def _load_side(

@@ -76,9 +76,15 @@ class _Section:
         return len(self.heading) + 1 + lines if self.texts else 0
 
 
-def render_node(view: NodeView, budget_chars: int | None) -> NodePrompt:
-    """Resource index, core, recall and archival, in this order; no limit if the budget is None."""
-    sections = (_list_resources(view), _list_core(view), _list_recall(view), _list_archival(view))
+def render_node(
+    view: NodeView, budget_chars: int | None, lessons: Sequence[ArchivalRecord] = ()
+) -> NodePrompt:
+    """Resource index, core, recall and archival, in this order; no limit if the budget is None.
+
+    Lessons are the first of the archive.
+    """
+    archive = _list_archival(view, lessons)
+    sections = (_list_resources(view), _list_core(view), _list_recall(view), archive)
     needs = [section.need for section in sections]
     room = sum(needs) if budget_chars is None else max(0, budget_chars - _FRAME_CHARS)
     shares = share_room(needs, [section.weight for section in sections], room)
@@ -192,12 +198,15 @@ def _render_event(event: RecallEvent, node: str) -> str:
     return f"{head}\n{event.text}" if event.text and event.text != event.summary else head
 
 
-def _list_archival(view: NodeView) -> _Section:
-    texts = [_indent(_render_archived(each)) for each in view.archival]
-    beyond = max(0, view.archived - len(texts))
+def _list_archival(view: NodeView, lessons: Sequence[ArchivalRecord]) -> _Section:
+    learnt = {each.id for each in lessons}
+    rest = [each for each in view.archival if each.id not in learnt]
+    texts = [_indent(_render_archived(each, "lesson", *each.tags)) for each in lessons]
+    texts += [_indent(_render_archived(each, *each.tags)) for each in rest]
+    beyond = max(0, view.archived - len(rest))
     return _Section("archival", "## From the archive", texts, range(len(texts)), 2, 160, beyond)
 
 
-def _render_archived(record: ArchivalRecord) -> str:
-    tags = f" ({', '.join(record.tags)})" if record.tags else ""
-    return f"[{record.id}]{tags} {record.text}"
+def _render_archived(record: ArchivalRecord, *marks: str) -> str:
+    marked = f" ({', '.join(marks)})" if marks else ""
+    return f"[{record.id}]{marked} {record.text}"
