@@ -28,7 +28,7 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.text.drafts import build_record, is_durable
 
-__all__ = ["CHAIN", "QuickDisk", "filled", "lend_model", "settings_in"]
+__all__ = ["CHAIN", "QuickDisk", "filled", "lay_project", "lend_model", "settings_in"]
 
 CHAIN: Final = 200
 """Segments on the visible chain."""
@@ -97,6 +97,12 @@ async def filled(
     async with open_workspace(settings_in(folder, database=database)) as built:
         await sessions.catch_up(built.workspace)  # a kept project may be of another version's index
         yield built
+
+
+async def lay_project(folder: Path, built: BuiltWorkspace) -> None:
+    """The work tree of the project under this folder, and its timeline, without memories."""
+    _work_tree(folder / "project")
+    await _lay_timeline(built.workspace, CHAIN, 0)
 
 
 def _work_tree(project: Path) -> None:

@@ -24,6 +24,7 @@ from memory_mcp.domain.limits import (
     QUERY_TERMS_MAX,
     QUOTE_TERMS_MIN,
     RARE_TERM_RECORDS_MAX,
+    RESULTS_MAX,
     SESSION_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.domain.outcomes import Finding
@@ -51,6 +52,7 @@ from memory_mcp.storage.postgres.rows import (
 )
 from memory_mcp.storage.postgres.visible import (
     CHAIN,
+    ON_CHAIN,
     REACHABLE,
     VISIBLE,
     build_filter,
@@ -97,9 +99,17 @@ _VISIBLE_COUNTS: Final = f"""
 # Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a field counts as the ranking weighs it
 _LOOK_UP: Final = "look_up(:query::tsquery)"
 _MATCHES: Final = f"{_LOOK_UP} found (row) JOIN entry r USING (row) WHERE true"
-_NEWEST_MATCHES: Final = "entry r WHERE r.words @@ :query::tsquery"
 _LOOKED_UP_MAX: Final = 5_000
 """Matches looked up by their words; of more than these, the newest are met going back in time."""
+_WINDOW_MAX: Final = 1_000
+"""Of how many of the newest entries on the chain these are, if enough is found there."""
+_ENOUGH: Final = 2 * RESULTS_MAX
+_HOLDS: Final = "WHERE r.words @@ :query::tsquery"
+_NEWEST_MATCHES: Final = f"entry r {_HOLDS}"
+_MATCHES_IN_WINDOW: Final = f"""(
+    SELECT row FROM entry n WHERE n.bank = :bank AND n.recalled
+        AND (n.segment IS NULL OR n.segment IN (SELECT segment FROM chain))
+    ORDER BY n.id DESC LIMIT {_WINDOW_MAX}) near JOIN entry r USING (row) {_HOLDS}"""
 _SCORED: Final = f"""
     matched AS MATERIALIZED (
         SELECT r.row, r.id, r.words, r.length FROM {{found}}
@@ -172,6 +182,18 @@ _ORDERED: Final = f"""{_GONE},
             JOIN source ON source.bank = :bank AND source.source = ordered.id
             JOIN entry r ON r.row = source.row)"""
 """The same, with the record that orders each; '' for those of `also`."""
+
+_NEWEST_OF_EACH: Final = """
+    WITH RECURSIVE each (segment) AS (
+        SELECT min(segment) FROM entry WHERE bank = :bank
+        UNION ALL
+        SELECT (SELECT min(e.segment) FROM entry e
+            WHERE e.bank = :bank AND e.segment > each.segment)
+        FROM each WHERE each.segment IS NOT NULL)
+    SELECT each.segment, newest.id FROM each CROSS JOIN LATERAL (
+        SELECT r.id FROM entry r WHERE r.bank = :bank AND r.segment = each.segment {condition}
+        ORDER BY r.id DESC LIMIT 1) newest"""
+"""The newest entry of each segment, however many entries each has."""
 
 _ORDERS: Final = "EXISTS (SELECT 1 FROM erasure WHERE erasure.row = r.row)"
 """The record orders an erasure."""
@@ -292,9 +314,10 @@ class PostgresIndex:
             "rarities": [measure_rarity(n, corpus.records) for n in counts.values()],
         }
         found: dict[RecordId, Candidate] = {}
-        for query, matches in plan_queries(number, counts, _MATCHES_MAX):
+        for query, matches in plan_queries(number, counts, corpus.records, _MATCHES_MAX):
             values = {**asked, **view_values(view), "query": query, "limit": limit}
-            best = await self._find_best(values, filters, matches)
+            enough = _ENOUGH - len(found)
+            best = await self._find_best(values, filters, matches, enough)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -355,7 +378,7 @@ class PostgresIndex:
         condition, values = build_filter(filters)
         seen = REACHABLE if filters.history else VISIBLE
         rows = await self._read(
-            f"{CHAIN} SELECT r.segment, count(*) FROM entry r WHERE {condition} AND {seen} "
+            f"{CHAIN} SELECT r.segment, count(*) FROM {ON_CHAIN} WHERE {condition} AND {seen} "
             "GROUP BY r.segment",
             {**view_values(view), **values},
         )
@@ -408,11 +431,8 @@ class PostgresIndex:
         return _id_set(await self._read(some, {"segments": sorted(segments)}))
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
-        condition = "" if orders else f" AND NOT {_ORDERS}"
-        rows = await self._read(
-            "SELECT r.segment, max(r.id) FROM entry r WHERE r.bank = :bank "
-            f"AND r.segment IS NOT NULL{condition} GROUP BY r.segment"
-        )
+        condition = "" if orders else f"AND NOT {_ORDERS}"
+        rows = await self._read(_NEWEST_OF_EACH.format(condition=condition))
         return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
 
     async def holding(self) -> set[SegmentId]:
@@ -488,18 +508,25 @@ class PostgresIndex:
         return [make_candidate(row) for row in rows]
 
     async def _find_best(
-        self, values: Mapping[str, Any], filters: Filters, matches: int
+        self, values: Mapping[str, Any], filters: Filters, matches: int, enough: int
     ) -> list[Candidate]:
-        """The best of the newest visible matches, of which there are so many at most."""
+        """The best of the newest visible matches, of which so many are to be expected.
+
+        If these are more than can be looked up, it goes back in time until it has `enough`.
+        """
         condition, own = build_filter(filters)
-        found = _MATCHES if matches <= _LOOKED_UP_MAX else _NEWEST_MATCHES
-        scored = _SCORED.format(found=found, condition=condition)
-        rows = await self._read(
-            f"{CHAIN}, {scored} SELECT {CANDIDATE} "
-            "FROM scored JOIN entry r USING (row) ORDER BY scored.score DESC, r.id DESC "
-            "LIMIT :limit",
-            {**values, **own},
-        )
+        looked_up = matches <= _LOOKED_UP_MAX
+        rows: Rows = ()
+        for found in (_MATCHES,) if looked_up else (_MATCHES_IN_WINDOW, _NEWEST_MATCHES):
+            scored = _SCORED.format(found=found, condition=condition)
+            rows = await self._read(
+                f"{CHAIN}, {scored} SELECT {CANDIDATE} "
+                "FROM scored JOIN entry r USING (row) ORDER BY scored.score DESC, r.id DESC "
+                "LIMIT :limit",
+                {**values, **own},
+            )
+            if len(rows) >= enough:
+                break
         return [make_candidate(row) for row in rows]
 
 
@@ -512,11 +539,13 @@ def measure_rarity(count: int, records: int) -> float:
     return max(log((records - count + 0.5) / (count + 0.5)) if records > count else 0, _RARITY_MIN)
 
 
-def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> list[tuple[str, int]]:
+def plan_queries(
+    number: int, counts: Mapping[str, int], records: int, matches_max: int
+) -> list[tuple[str, int]]:
     """Queries that share no match and together find every record with a term, best first.
 
-    With each the number of its matches at most. The first one has at most `matches_max`, unless
-    even the two rarest terms together have more.
+    With each the number of matches to expect among so many records. The first one has at most
+    `matches_max`, unless even the two rarest terms together have more.
     """
     rising = [term for _, term in sorted((n, term) for term, n in counts.items() if n)]
     rare: list[str] = []
@@ -540,7 +569,8 @@ def plan_queries(number: int, counts: Mapping[str, int], matches_max: int) -> li
         return [(any_of(common), others)]
     else:
         first = f"({any_of(common[:1])} & {any_of(common[1:])})"
-        matches = counts[common[0]]
+        least = counts[common[0]]
+        matches = min(least, least * (others - least) // max(records, 1))
     return [(first, matches), (f"{any_of(common)} & !{first}", others)]
 
 

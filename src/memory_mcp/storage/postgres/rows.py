@@ -60,6 +60,7 @@ INSERT: Final = """
     SELECT id FROM stored"""
 
 _LOCK_COUNTS: Final = "SELECT pg_advisory_xact_lock(:space, :bank)"
+_TRY_LOCK_COUNTS: Final = "SELECT pg_try_advisory_xact_lock(:space, :bank)"
 _COUNT_LOCKS: Final = 730_581
 """The space of the advisory locks of those who change a bank's counts, which are ordered so."""
 
@@ -134,12 +135,19 @@ class Bank:
 
 
 async def count_terms(bank: Bank) -> None:
-    """Count what was added since the last time, which additions leave to be done together."""
+    """Count what was added since the last time, which additions leave to be done together.
+
+    If somebody else is at it, they do it: many searches at once must not wait for each other.
+    """
+    if not await bank.rows("SELECT FROM uncounted WHERE bank = :bank LIMIT 1"):
+        return
     number = await bank.number()
 
     async def count(connection: Connection) -> None:
-        await fetch(connection, _LOCK_COUNTS, {"space": _COUNT_LOCKS, "bank": number})
-        await fetch(connection, _COUNT, {"bank": number, "prefix": len(f"{number}:") + 1})
+        lock = {"space": _COUNT_LOCKS, "bank": number}
+        ((free,),) = await fetch(connection, _TRY_LOCK_COUNTS, lock)
+        if free:
+            await fetch(connection, _COUNT, {"bank": number, "prefix": len(f"{number}:") + 1})
 
     await bank.transact(count)
 

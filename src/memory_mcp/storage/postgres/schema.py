@@ -284,6 +284,15 @@ END $$;
 ALTER TABLE entry ADD backwards text COLLATE "C" GENERATED ALWAYS AS (reverse(id)) STORED;
 CREATE INDEX entry_by_end ON entry (bank, backwards) WHERE recalled;
 
+-- with what else decides whether an entry is visible, so that neither a count nor a walk back in
+-- time reads the entries themselves
+ALTER TABLE entry DROP CONSTRAINT entry_bank_id_key;
+CREATE UNIQUE INDEX entry_by_id ON entry (bank, id) INCLUDE (segment, recalled, row);
+DROP INDEX entry_by_segment;
+CREATE INDEX entry_by_segment ON entry (bank, segment, id)
+    INCLUDE (recalled, kind, profile, derived, expires_at, row);
+CREATE INDEX entry_by_category ON entry (bank, category, id) WHERE category <> '';
+
 CREATE TABLE trigram (
     bank integer NOT NULL,
     trigram text COLLATE "C" NOT NULL,

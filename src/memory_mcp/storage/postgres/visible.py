@@ -27,6 +27,11 @@ _ON_CHAIN: Final = "({0} IS NULL OR {0} IN (SELECT segment FROM chain))"
 
 REACHABLE: Final = _ON_CHAIN.format("r.segment")
 
+ON_CHAIN: Final = """(
+    SELECT * FROM entry WHERE bank = :bank AND segment IS NULL
+    UNION ALL SELECT entry.* FROM chain JOIN entry USING (segment) WHERE bank = :bank) r"""
+"""The `REACHABLE` entries, met segment by segment: for a count of them all."""
+
 VISIBLE: Final = f"""
     {REACHABLE}
     AND (r.expires_at IS NULL OR r.expires_at > :now)
@@ -42,7 +47,7 @@ VISIBLE: Final = f"""
 _BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
 
 _CONDITIONS: Final = {
-    "category": "r.category = :category",
+    "category": "r.category = :category AND r.category <> ''",
     "key": "r.key = :key AND r.key <> ''",
     "key_beginning": "r.key <> '' AND starts_with(r.key, :key_beginning)",
     "kinds": "r.kind = ANY(:kinds)",
