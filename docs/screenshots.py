@@ -34,7 +34,7 @@ from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.outcomes import CheckpointSaved, Closeout, ClosingDecision, MemoryAdded
 from memory_mcp.domain.record import Approval, Draft, Kind
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.server.page.entry import HOST, Entry
+from memory_mcp.server.page.entry import HOST, PageAccess
 from memory_mcp.server.page.run import run_page
 
 FOLDER: Final = Path(__file__).parent
@@ -55,6 +55,7 @@ async (picture) => {
 }
 """
 _COLOURS_MAX: Final = 256
+_ROUND: Final = 0xF0F0F0
 
 _CODE: Final = "def refresh(token):\n    return issue(token.user, minutes=15)\n"
 
@@ -164,7 +165,7 @@ async def tell_story(workspace: Workspace) -> None:
 
 
 @asynccontextmanager
-async def open_story(folder: Path) -> AsyncGenerator[tuple[BuiltWorkspace, Entry]]:
+async def open_story(folder: Path) -> AsyncGenerator[tuple[BuiltWorkspace, PageAccess]]:
     """The page on a project with that story; ends with the block."""
     project = folder / "shop"
     project.mkdir()
@@ -178,7 +179,7 @@ async def open_story(folder: Path) -> AsyncGenerator[tuple[BuiltWorkspace, Entry
     listening = socket.create_server((HOST, 0))
     async with open_workspace(settings) as built:
         await tell_story(built.workspace)
-        entry = Entry(listening.getsockname()[1])
+        entry = PageAccess(listening.getsockname()[1])
         serving = asyncio.create_task(run_page(built, entry, listening))
         try:
             yield built, entry
@@ -205,19 +206,25 @@ def make_png(width: int, height: int, points: bytes) -> bytes:
     """A picture of 256 colours: a third of the bytes, and nobody sees a difference."""
     pixels = memoryview(points).cast("I")
     counted = Counter(pixels)
-    palette = [colour for colour, _ in counted.most_common(_COLOURS_MAX)]
+    palette: list[int] = []
+    places: dict[int, int] = {}
+    for colour, _ in counted.most_common():  # rounded: else greys would leave no room for a red
+        if colour & _ROUND not in places and len(palette) < _COLOURS_MAX:
+            places[colour & _ROUND] = len(palette)
+            palette.append(colour)
 
     def split(colour: int) -> tuple[int, int, int]:
         return colour & 255, colour >> 8 & 255, colour >> 16 & 255
 
-    def find_nearest(colour: int) -> int:
+    def find(colour: int) -> int:
+        if (known := places.get(colour & _ROUND)) is not None:
+            return known
         mine = split(colour)
         far = [sum((a - b) ** 2 for a, b in zip(mine, split(c), strict=True)) for c in palette]
         return far.index(min(far))
 
-    places = {colour: at for at, colour in enumerate(palette)}
-    places |= {colour: find_nearest(colour) for colour in counted.keys() - places.keys()}
-    indexes = bytes(map(places.__getitem__, pixels))
+    nearest = {colour: find(colour) for colour in counted}
+    indexes = bytes(map(nearest.__getitem__, pixels))
     rows = b"".join(b"\0" + indexes[at : at + width] for at in range(0, len(indexes), width))
     chunks = {
         b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
@@ -240,7 +247,7 @@ async def make_pictures(out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with open_story(Path(folder)) as (_, entry), async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium)
-            context = await browser.new_context(viewport={"width": 1180, "height": 720})
+            context = await browser.new_context(viewport={"width": 1180, "height": 860})
             page = await context.new_page()
             await page.goto(entry.address)
             await page.wait_for_selector("html[data-ready]")

@@ -23,6 +23,7 @@ _RIGHT: dict[str, tuple[str, ...]] = {
     "status": ("status",),
     "log": ("log",),
     "diff": ("diff", "{checkpoint}"),
+    "view": ("view", "--export", "page.html"),
     "checkpoint": ("checkpoint", "The build is green."),
     "backtrack": ("backtrack", "{checkpoint}", "--mode", "continue"),
     "undo": ("undo",),

@@ -15,7 +15,7 @@ from doors import Json
 
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.server.page.app import build_app
-from memory_mcp.server.page.entry import Entry
+from memory_mcp.server.page.entry import PageAccess
 
 PORT = 8123
 OWN = {"Origin": f"http://127.0.0.1:{PORT}", "X-Memory-Page": "1"}
@@ -26,7 +26,7 @@ class Viewer:
     """A browser that has opened the page, without a screen."""
 
     web: httpx2.AsyncClient
-    entry: Entry
+    entry: PageAccess
 
     async def read(self, name: str, **arguments: str) -> Json:
         answer = await self.web.get(f"/api/{name}", params=arguments, headers=OWN)
@@ -55,7 +55,7 @@ class Viewer:
 @asynccontextmanager
 async def outside(workspace: Workspace) -> AsyncGenerator[Viewer]:
     """A client of the page that was not let in yet."""
-    entry = Entry(PORT)
+    entry = PageAccess(PORT)
     app: Any = build_app(workspace, entry, asyncio.Event())
     way = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=way, base_url=entry.origin) as web:

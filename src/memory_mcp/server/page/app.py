@@ -1,6 +1,6 @@
 """The application behind the page: the document, the reads, the actions, and what is new.
 
-It belongs to the user at this machine. Whoever is not let in by `Entry` learns nothing.
+It belongs to the user at this machine. Whoever is not let in by `PageAccess` learns nothing.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.hints import use_words_of
 from memory_mcp.server.page.actions import act, parse_action
 from memory_mcp.server.page.document import PARTS, build_document, load_part
-from memory_mcp.server.page.entry import Entry
+from memory_mcp.server.page.entry import PageAccess
 from memory_mcp.server.page.live import follow_changes
 from memory_mcp.server.page.reads import read_page
 
@@ -56,7 +56,7 @@ _STREAMS_MAX: Final = 16
 """Open streams of one page: a browser has one for each tab."""
 
 
-def build_app(workspace: Workspace, entry: Entry, ending: asyncio.Event) -> ASGIApp:
+def build_app(workspace: Workspace, entry: PageAccess, ending: asyncio.Event) -> ASGIApp:
     """The application; streams end with `ending`."""
     routes = [
         Route("/", partial(_open_page, entry)),
@@ -69,9 +69,9 @@ def build_app(workspace: Workspace, entry: Entry, ending: asyncio.Event) -> ASGI
 
 
 class _Door:
-    """Lets in whoever `Entry` lets in, and puts the headers of this page on every answer."""
+    """Lets in whoever `PageAccess` lets in, and puts the headers of this page on every answer."""
 
-    def __init__(self, inner: ASGIApp, entry: Entry) -> None:
+    def __init__(self, inner: ASGIApp, entry: PageAccess) -> None:
         self._inner = inner
         self._entry = entry
 
@@ -116,7 +116,7 @@ def _find_cookie(scope: Scope, name: str) -> str:
     return ""
 
 
-async def _open_page(entry: Entry, request: Request) -> Response:
+async def _open_page(entry: PageAccess, request: Request) -> Response:
     """The page; with a token the cookie, and the way to the page without it."""
     if "token" not in request.query_params:
         return Response(build_document(), media_type="text/html; charset=utf-8")

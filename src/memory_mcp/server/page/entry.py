@@ -21,7 +21,7 @@ _SITES: Final = (b"same-origin", b"none")
 """Where a request may come from, by the browser's word: the page, or the user's own hand."""
 
 
-class Entry:
+class PageAccess:
     """The token of one page, which counts once, and the cookie that it is exchanged for."""
 
     def __init__(self, port: int) -> None:

@@ -55,7 +55,7 @@ _LETTERS_MAX: Final = 20
 _EPISODES_MAX: Final = 50
 
 
-class _Form(BaseModel):
+class _ReadForm(BaseModel):
     """The arguments of a read."""
 
     model_config = ConfigDict(extra="forbid")
@@ -63,20 +63,20 @@ class _Form(BaseModel):
     branch: str = ""
 
 
-class _TimelineForm(_Form):
+class _TimelineForm(_ReadForm):
     limit: int = Field(default=200, ge=0, le=100_000)
 
 
-class _PointForm(_Form):
+class _PointForm(_ReadForm):
     point: str = Field(max_length=300)
 
 
-class _DiffForm(_Form):
+class _DiffForm(_ReadForm):
     a: str = Field(max_length=300)
     b: str = Field(default=NOW, max_length=300)
 
 
-class _MemoriesForm(_Form):
+class _MemoriesForm(_ReadForm):
     query: str = Field(default="", max_length=QUERY_CHARS_MAX)
     category: str = ""
     tag: str = ""
@@ -89,11 +89,11 @@ class _MemoriesForm(_Form):
     limit: int = Field(default=100, ge=1, le=ROWS_MAX)
 
 
-class _MemoryForm(_Form):
+class _MemoryForm(_ReadForm):
     id: str = Field(max_length=64)
 
 
-async def read_head(workspace: Workspace, _form: _Form) -> Fields | Skipped:
+async def read_head(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:
     """Where the project stands, and whether this session may write."""
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
@@ -256,7 +256,7 @@ async def _find_hidden(workspace: Workspace, memory_id: str) -> Record | None:
     return None
 
 
-async def read_profile(workspace: Workspace, _form: _Form) -> Fields | Skipped:
+async def read_profile(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:
     """Who the user is, and what is durable: no backtrack hides it."""
     known = await get_profile(workspace)
     if isinstance(known, Skipped):
@@ -269,7 +269,7 @@ async def read_profile(workspace: Workspace, _form: _Form) -> Fields | Skipped:
     return {"line": render_profile_line(known), "facts": facts}
 
 
-async def read_sessions(workspace: Workspace, _form: _Form) -> Fields | Skipped:
+async def read_sessions(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:
     """Episodes and consolidations of sessions, newest first, and the nudges that wait."""
     wanted = Filters(kinds=frozenset({"episode", "summary"}))
     told = await list_page(workspace, await load_view(workspace), wanted, 0, _EPISODES_MAX)
@@ -289,7 +289,7 @@ async def read_sessions(workspace: Workspace, _form: _Form) -> Fields | Skipped:
     }  # fmt: skip
 
 
-async def read_health(workspace: Workspace, _form: _Form) -> Fields | Skipped:
+async def read_health(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:
     """What the doctor finds, without mending anything."""
     if skipped := refuse_reads(workspace):
         return skipped
@@ -307,7 +307,7 @@ class Read:
     """What answers a read, and the form of its arguments."""
 
     answer: Callable[..., Awaitable[Fields | Skipped]]
-    form: type[_Form] = _Form
+    form: type[_ReadForm] = _ReadForm
 
 
 READS: Final[Mapping[str, Read]] = {

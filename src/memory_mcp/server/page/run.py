@@ -18,7 +18,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.server.page.app import build_app
 from memory_mcp.server.page.collect import collect_page
 from memory_mcp.server.page.document import build_export
-from memory_mcp.server.page.entry import HOST, Entry
+from memory_mcp.server.page.entry import HOST, PageAccess
 
 _CLOSE_SECONDS_MAX: Final = 1
 
@@ -33,14 +33,14 @@ async def serve_page(
     """
     listening = _listen(port)
     async with open_workspace(settings) as built:
-        entry = Entry(listening.getsockname()[1])
+        entry = PageAccess(listening.getsockname()[1])
         announce(entry.address)
         if opens:
             await asyncio.to_thread(_open_browser, entry.address)
         await run_page(built, entry, listening)
 
 
-async def run_page(built: BuiltWorkspace, entry: Entry, listening: socket.socket) -> None:
+async def run_page(built: BuiltWorkspace, entry: PageAccess, listening: socket.socket) -> None:
     """Serve this workspace; rendered files and other machines are followed as beside a server."""
     ending = asyncio.Event()
     rendering = asyncio.create_task(bootstrap.keep_rendered(built.workspace, ending))
