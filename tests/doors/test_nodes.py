@@ -38,6 +38,13 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
             "mem_node_render", {"node_id": "stage1/node:3", "budget_chars": 400}
         )
         small = await call(client, "mem_node_read", node_id="stage1/node:3", budget_chars=40)
+        asked = await call(
+            client, "apply_llm_memory_updates", node_id="stage1/node:3",
+            updates={
+                "mem_archival_write": ["Momentum helps."], "mem_archival_search": "diverges",
+                "mem_recall_search": "nothing of it",
+            },
+        )  # fmt: skip
         unknown = await refused(client, "mem_node_read", node_id="stage1/node:4")
         wrong = await refused(
             client, "apply_llm_memory_updates", node_id="a", updates={"mem_cor_set": {}}
@@ -57,8 +64,11 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
     assert small["core"] == {"goal": "0.95"}
     assert small["left_out"] == {"recall": 1, "archival": 1}
     assert "budget_chars=40" in small["message"]
-    assert applied["core"] == {"goal": "0.95"}
-    assert applied["recall"][0]["summary"] == "begun"
+    assert applied["results"]["core"] == {"goal": "0.95"}
+    assert applied["results"]["recall"][0]["summary"] == "begun"
+    assert len(asked["archival"]) == 1  # what was written, beside what was found
+    assert [each["text"] for each in asked["results"]["archival"]] == ["Adam diverges."]
+    assert asked["results"]["recall"] == []
     (text,) = prompt.content
     assert isinstance(text, TextContent)
     assert prompt.structured_content is None

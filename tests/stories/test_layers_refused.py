@@ -98,7 +98,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     ),
     "importance: true is no number": lambda m: m.mem_core_set("k", "v", importance=True),
     "meta.x": lambda m: m.mem_recall_append({"summary": "s", "meta": {"x": {1}}}),
-    "meta holds what is no JSON": lambda m: m.mem_recall_append({"summary": "s", "x": {1}}),
+    "meta holds what is no JSON, in 'x'": lambda m: m.mem_recall_append({"summary": "s", "x": {1}}),
     "meta is nested": lambda m: m.mem_recall_append({"summary": "s", "x": DEEP}),
     "meta.a.dict.a.dict.a: Recursion error": lambda m: m.mem_archival_write("a", meta=DEEP),
     "ts: is beyond the calendar": lambda m: m.mem_recall_append(

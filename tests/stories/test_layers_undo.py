@@ -140,7 +140,8 @@ def test_undo_takes_back_a_join_and_a_discard(
     assert core(memory) == without("child")
     run(project, capsys, "--branch", "c", "undo", "--yes")
     assert core(memory, "c") == without("parent")
-    run(project, capsys, "undo", "--yes")  # a second one redoes it
+    redone = run(project, capsys, "undo", "--yes")  # a second one redoes it
+    assert "Took back the backtrack to before a join" in redone
     assert core(memory) == JOINED
 
 
@@ -154,5 +155,6 @@ def test_undo_names_the_branch_that_was_moved(
     said = run(project, capsys, "--branch", "c", "undo")
     assert "branch c was never moved. Discard d e. For that: " in said
     assert "memory-mcp --branch 'd e' undo" in said
-    run(project, capsys, "--branch", "d e", "undo", "--yes")
+    assert "the discard of d e" in run(project, capsys, "--branch", "d e", "undo", "--yes")
     assert core(memory, "d e")["d"] == "1"
+    assert "--branch 'f g' (MEMORY_BRANCH)" in run(project, capsys, "fork", "f g")

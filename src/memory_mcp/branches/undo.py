@@ -5,14 +5,16 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
+from memory_mcp.domain.ids import MAIN
 from memory_mcp.domain.outcomes import MovePreview, Skipped
 from memory_mcp.domain.record import Move, Record
-from memory_mcp.domain.timeline import Checkpoint, Head
+from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hints import name_step
+from memory_mcp.timeline.nodes import find_fork
 
 _AT_ONCE: Final = 20
 
@@ -61,7 +63,7 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
     preview = await preview_backtrack(workspace, back)
     if isinstance(preview, Skipped):
         return preview
-    return replace(preview, takes_back=_describe_move(move))
+    return replace(preview, takes_back=_describe_move(move, head.timeline))
 
 
 def _name_other(record: Record | None) -> str:
@@ -72,13 +74,16 @@ def _name_other(record: Record | None) -> str:
     return f" {record.content} For that: `memory-mcp --branch {branch} undo`."
 
 
-def _describe_move(move: Move) -> str:
-    """A backtrack, a restore or a join in words."""
+def _describe_move(move: Move, timeline: Timeline) -> str:
+    """A backtrack, a discard, a restore or a join in words."""
     if move.act == "join":
         return "the join"
     if move.act == "restore":
         return f"the restore of {move.line}" if move.line else "the restore"
-    return f"the backtrack to {move.checkpoint or 'the start'}"
+    if move.checkpoint or not move.parents:
+        return f"the backtrack to {move.checkpoint or 'the start'}"
+    discarded = move.branch != MAIN and move.parents == find_fork(timeline, move.branch)
+    return f"the discard of {move.branch}" if discarded else "the backtrack to before a join"
 
 
 def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:

@@ -1,5 +1,6 @@
 """`memory-mcp status`, `log`, `diff`, `checkpoint`, `backtrack`, `undo` and `fork`."""
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Container
 from dataclasses import replace
@@ -276,7 +277,8 @@ async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Begin a branch, here or at a checkpoint."""
     match await branches.fork_branch(workspace, args.name, args.at):
         case BranchReady(branch, at):
-            message = f"Branch {branch} begun. Work on it with --branch {branch} (MEMORY_BRANCH)."
+            given = f"--branch {shlex.quote(branch)} (MEMORY_BRANCH)"
+            message = f"Branch {branch} begun. Work on it with {given}."
             return Output({"success": True, "branch": branch, "at": at, "message": message})
         case Skipped() as skipped:
             return skipped

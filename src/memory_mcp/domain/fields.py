@@ -123,13 +123,20 @@ def find_meta_fault(meta: Mapping[str, JsonValue]) -> str:
     """Why a record cannot have these labels; '' if it can."""
     if _measure_depth(meta) > limits.META_DEPTH_MAX:
         return f"is nested more than {limits.META_DEPTH_MAX} deep"
-    try:
-        size = len(dump_meta(meta).encode())
-    except (TypeError, ValueError):
-        return "holds what is no JSON"
+    if wrong := [name for name, value in meta.items() if not _is_json(value)]:
+        return f"holds what is no JSON, in {wrong[0]!r}"
+    size = len(dump_meta(meta).encode())
     if size > limits.META_BYTES_MAX:
         return f"has {size:,} bytes as JSON; the limit is {limits.META_BYTES_MAX:,}"
     return ""
+
+
+def _is_json(value: JsonValue) -> bool:
+    try:
+        dump_meta({"": value}).encode()
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _measure_depth(value: JsonValue | Mapping[str, JsonValue], most: int = 64) -> int:

@@ -141,12 +141,16 @@ class LayerReceipt:
 
 @frozen
 class UpdatesApplied:
-    """What a document of updates wrote, and the answers to what it asked, as of after that."""
+    """What a document of updates wrote, and the answers to what it asked, as of after that.
+
+    `asked` names the layers that it asked: an answer may be that nothing was found.
+    """
 
     receipt: LayerReceipt
     core: Mapping[str, str] = field(default_factory=dict[str, str])
     recall: tuple[RecallEvent, ...] = ()
     archival: tuple[ArchivalRecord, ...] = ()
+    asked: tuple[LayerScope, ...] = ()
 
 
 @frozen

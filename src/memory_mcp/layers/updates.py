@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from memory_mcp.domain.layers import (
     ArchivalRecord,
+    LayerScope,
     MemoryUpdates,
     RecallAppend,
     RecallEvent,
@@ -123,7 +124,17 @@ async def apply_updates(
     for asked in document.mem_archival_search:
         found = await search_archival(workspace, asked.query, asked.tags, asked.k)
         archival += _list_found(found)
-    return UpdatesApplied(receipt, core, tuple(recall), tuple(archival))
+    return UpdatesApplied(receipt, core, tuple(recall), tuple(archival), _list_asked(document))
+
+
+def _list_asked(document: MemoryUpdates) -> tuple[LayerScope, ...]:
+    """The layers that the document asks."""
+    asks: dict[LayerScope, bool] = {
+        "core": document.mem_core_get is not None,
+        "recall": bool(document.mem_recall_search),
+        "archival": bool(document.mem_archival_search),
+    }
+    return tuple(layer for layer, asked in asks.items() if asked)
 
 
 T = TypeVar("T")

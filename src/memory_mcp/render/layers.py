@@ -20,6 +20,9 @@ from memory_mcp.render.node import share_room
 
 T = TypeVar("T")
 
+_NOTHING: Final[Mapping[str, Any]] = {"core": {}, "recall": [], "archival": []}
+"""The answer of a layer that has nothing of what it was asked for."""
+
 _LEFT_OUT = frozenset({"chain", "durable", "evicted"})
 """Fields of entries and events that say nothing in a view of what holds."""
 
@@ -39,8 +42,10 @@ def render_layers(
             return {**shown, "node": node, "chain": list(outcome.chain), "core": core}
         case LayerReceipt():
             return _list_fields(outcome)
-        case UpdatesApplied(receipt=receipt):
-            return {**_list_fields(outcome), **_list_fields(receipt), "receipt": None}
+        case UpdatesApplied(receipt=receipt, asked=asked):
+            answers = drop_empty(_list_fields(outcome))
+            found = {layer: answers.get(layer, _NOTHING[layer]) for layer in asked}
+            return {**_list_fields(receipt), **({"results": found} if found else {})}
 
 
 def render_view(view: NodeView, budget_chars: int) -> Mapping[str, Any]:

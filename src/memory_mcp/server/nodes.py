@@ -91,7 +91,10 @@ async def apply_llm_memory_updates(
     ctx: NodeRequest,
     phase: str = "",
 ) -> CallToolResult:
-    """Carry out a document of updates on a node: all writes in one step, or nothing."""
+    """Carry out a document of updates on a node: all writes in one step, or nothing.
+
+    `results` answers what it asks.
+    """
     node = bind_caller(ctx).at(check_branch(node_id))
     return answer_fields(render_layers(await layers.apply_updates(node, updates, phase)))
 

@@ -5,6 +5,7 @@ agrees, so the preview and the move cannot differ. The use cases carry it out.
 """
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
@@ -98,7 +99,7 @@ def require_branch(timeline: Timeline, branch: BranchName) -> None:
         UnknownTargetError: with the branches there are.
     """
     if branch not in timeline.branches:
-        hint = f"or begin it with `memory-mcp --branch main fork {branch}`"
+        hint = f"or begin it with `memory-mcp --branch main fork {shlex.quote(branch)}`"
         nearest = find_nearest(branch, timeline.branches)
         raise UnknownTargetError(
             "branch", branch, known=[*timeline.branches, hint], nearest=nearest
