@@ -138,5 +138,5 @@ def test_the_benchmark_prints_what_was_found(talks: Path) -> None:
     ]
     assert (asked, middle) == ("5", "0.00")
     assert float(empty) >= 80
-    assert any("the server said mode lexical" in row for row in rows)
+    assert any("the server said mode words+table" in row for row in rows)
     assert sum(row.startswith(("0.", "0.9 to 1.0")) for row in rows) == 10
