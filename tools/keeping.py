@@ -34,7 +34,7 @@ SETS: Final = {
     "fresh open": DATA / "open" / "fresh-talk.json",
     "our own": ROOT / "tests" / "data" / "talk_of_our_own.json",
 }
-MORE: Final = DATA / "talk_own.json"
+MORE: Final = DATA / "open" / "talk_more.json"
 """Messages whose kept sentence stands in brackets: they teach, and are never judged."""
 WEIGHTS: Final = ROOT / "src" / "memory_mcp" / "text" / "data" / "keeping.json"
 
