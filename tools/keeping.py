@@ -111,7 +111,7 @@ def read(text: str, holds: Callable[[str], bool], category: str, *, asked: bool)
             describe_plain(read, n, asked=asked),
             holds(each.text),
             category,
-            each.category is not None,
+            each.named,
         )
         for n, each in enumerate(read)
         if each.reading in ("plain", "stated")

@@ -64,12 +64,13 @@ Reading = Literal["stated", "announced", "plain", "question", "refused"]
 class ReadSentence:
     """A sentence of the message, its quotes masked, what it is, and of which category.
 
-    A plain one may have a category, too: a pattern knows it, but it is not likely enough.
+    `named`: a pattern marks its category.
     """
 
     text: str
     reading: Reading
     category: CaptureCategory | None = None
+    named: bool = False
 
 
 _QUOTED: Final = re.compile(
@@ -245,7 +246,7 @@ def _mark_stated(read: Sequence[ReadSentence], *, asked: bool, reasons: bool) ->
         named = _find_category(sentence.text, reasons=reasons)
         category = judge_sentence(describe_plain(read, place, asked=asked), named)
         reading = "stated" if category else "plain"
-        marked.append(ReadSentence(sentence.text, reading, category or named))
+        marked.append(ReadSentence(sentence.text, reading, category, named is not None))
     return marked
 
 
