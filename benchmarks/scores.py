@@ -1,6 +1,6 @@
 """Do scores mean the same for a word, a phrase and a question, and what does nothing get?
 
-    python benchmarks/scores.py [--model <MEMORY_HOME>/models/minilm]
+    python benchmarks/scores.py [--model <MEMORY_HOME>/models/minilm] [--phrasings FILE]
 
 *Spread*: five phrasings of one question (`data/open/phrasings.json`), from a word to a long
 request; the highest score of the memory that answers it less the lowest. *Unanswered*: the first
@@ -26,9 +26,9 @@ _STATEMENTS: Final = ("open/statements_fintech", "open/statements_biolab")
 _LIKELY: Final = 0.5
 
 
-def measure_spreads(vectors: Vectors | None) -> Table:
+def measure_spreads(vectors: Vectors | None, file: Path) -> Table:
     """The spread of each wording, by whether it shares words with the memory."""
-    cases: list[Any] = json.loads((_DATA / "open/phrasings.json").read_text("utf-8"))
+    cases: list[Any] = json.loads(file.read_text("utf-8"))
     spreads: dict[str, list[float]] = {}
     for case in cases:
         texts = (case["memory"], *case["distractors"])
@@ -80,10 +80,11 @@ def main() -> None:
     reader = argparse.ArgumentParser(description="What scores mean.")
     reader.add_argument("--model", type=Path)
     reader.add_argument("--kept", type=Path, default=Path("vectors.pickle"))
+    reader.add_argument("--phrasings", type=Path, default=_DATA / "open/phrasings.json")
     given = reader.parse_args()
     vectors = Vectors(given.model, given.kept) if given.model else None
     show(machine(Path.cwd()))
-    show(measure_spreads(vectors))
+    show(measure_spreads(vectors, given.phrasings))
     show(measure_unanswered(vectors))
     if vectors:
         vectors.keep()

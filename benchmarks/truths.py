@@ -39,7 +39,7 @@ from memory_mcp.search.local import find_local
 from memory_mcp.search.search import search_memories
 from memory_mcp.text.drafts import build_record
 
-_DATA: Final = Path(__file__).with_name("data") / "open"
+_DATA: Final = Path(__file__).with_name("data")
 _TOP: Final = 5
 _FACT: Final = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 
@@ -50,10 +50,15 @@ def main() -> None:
     parser.add_argument("--model-home", type=Path, metavar="DIR", help="with models/minilm in it")
     parser.add_argument("--facts", type=Path, metavar="FILE", help="FactConsolidation")
     parser.add_argument("--pairs", action="store_true", help="name what went wrong")
+    parser.add_argument(
+        "--sets", default="open/", metavar="PREFIX", help="of the files in data: open/fresh-"
+    )
     parser.add_argument("--held-out", action="store_true", help="ask the held-out half, too")
     args = parser.parse_args()
-    stores = [("stores", "truth_stores", ""), ("stores, dev", "truth_stores_more", "dev")]
-    stores += [("stores, test", "truth_stores_more", "test")] if args.held_out else []
+    stores = [("stores", "truth_stores", "")]
+    if (_DATA / f"{args.sets}truth_stores_more.json").exists():
+        stores += [("stores, dev", "truth_stores_more", "dev")]
+        stores += [("stores, test", "truth_stores_more", "test")] if args.held_out else []
     modes: list[tuple[str, EmbedderName]] = [("words", "none")]
     if args.model_home:
         modes.append(("model", "minilm"))
@@ -73,7 +78,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         show(machine(Path(name)))
         for mode, embedder in modes:
-            house = _House(Path(name) / mode, embedder, args.model_home, pairs=args.pairs)
+            house = _House(
+                Path(name) / mode, embedder, args.model_home, args.sets, pairs=args.pairs
+            )
             asyncio.run(house.measure_writing(mode, written))
             for named in stores:
                 asyncio.run(house.measure_stores(mode, searched, *named))
@@ -87,9 +94,16 @@ class _House:
     """Where stores are made: one folder for each, all with one embedder."""
 
     def __init__(
-        self, folder: Path, embedder: EmbedderName, model_home: Path | None, *, pairs: bool
+        self,
+        folder: Path,
+        embedder: EmbedderName,
+        model_home: Path | None,
+        sets: str,
+        *,
+        pairs: bool,
     ) -> None:
         self.folder = folder
+        self.sets = sets
         self.embedder: EmbedderName = embedder
         self.model_home = model_home
         self.pairs = pairs
@@ -108,7 +122,7 @@ class _House:
 
     async def measure_writing(self, mode: str, table: Table) -> None:
         """What becomes of each pair."""
-        sets = json.loads((_DATA / "truths.json").read_text("utf-8"))
+        sets = json.loads((_DATA / f"{self.sets}truths.json").read_text("utf-8"))
         for name, pairs in sets.items():
             counts: Counter[str] = Counter()
             for pair in pairs:
@@ -126,7 +140,7 @@ class _House:
         self, mode: str, table: Table, name: str, file: str, half: str
     ) -> None:
         """The dated stores of a file, or of one half of it."""
-        stores = json.loads((_DATA / f"{file}.json").read_text("utf-8"))["stores"]
+        stores = json.loads((_DATA / f"{self.sets}{file}.json").read_text("utf-8"))["stores"]
         score = _Score()
         for store in stores:
             if half and store["half"] != half:

@@ -14,6 +14,8 @@ from memory_mcp.text.capture import find_captures, list_candidates, needs_contex
 
 SETS = {
     "open": ROOT / "benchmarks" / "data" / "open" / "talk.json",
+    "closed, looked at since": ROOT / "benchmarks" / "data" / "closed" / "talk.json",
+    "fresh, open": ROOT / "benchmarks" / "data" / "open" / "fresh-talk.json",
     "our own": DATA / "talk_of_our_own.json",
 }
 
@@ -62,6 +64,16 @@ def test_next_to_nothing_false_and_most_of_the_rest(name: str) -> None:
 def test_a_statement_is_cut_out_of_the_message(said: str, statement: str) -> None:
     """Self-contained, in the user's words; the request beside it is over when it is done."""
     assert captured(said) == [statement]
+
+
+def test_a_statement_needs_no_mark_and_an_order_behind_a_comma_is_left_out() -> None:
+    """Learnt figures tell it where no pattern does."""
+    assert captured("Priyamvada owns the tariff tables, put her as reviewer") == [
+        "Priyamvada owns the tariff tables."
+    ]
+    assert captured("staging is called fjord, fjord.int.haulwise.example. run it there")
+    assert captured("Die Hörgeräte der Serie K haben kein Bluetooth. filter die vorher raus")
+    assert captured("put the two functions in one file and run it") == []
 
 
 def test_what_is_meant_by_a_vague_word_is_taken_along() -> None:

@@ -140,6 +140,9 @@ def test_who_says_that_something_changed_is_recognised() -> None:
     """Then what is near in meaning may be what changed."""
     assert says_change("We switched to Linear.")
     assert says_change("I eat bread again.")
+    assert says_change("Wiped the machine over Easter.")
+    assert says_change("Nights have become shorter: 22:00 until 6:30.")
+    assert says_change("I got a new laptop, a Framework.")
     assert not says_change("The importer reads CSV.")
     assert not says_change("Should we switch to Linear?")
 

@@ -114,6 +114,7 @@ PROMPT_FEW_MIN: Final = 0.75
 # (benchmarks/TRIALS.md).
 PROMPT_LEADERS_MAX: Final = 8
 PROMPT_LEADER_ODDS_MIN: Final = 0.25
+PROMPT_LEADER_ODDS_WORDS_MIN: Final = 0.35  # where no model has read the memories
 PROMPT_LEADER_TOLD_MIN: Final = 0.4
 PROMPT_LEADER_LEAD: Final = 1.1
 PROMPT_SECONDS_MAX: Final = 1.5  # nobody may notice that a prompt waits

@@ -177,7 +177,8 @@ async def _find_leader(matches: Matches, view: View) -> list[RankedCandidate]:
     told = [place.parts.get("words", 0.0) + place.parts.get("tokens", 0.0) for place in ranked]
     tries = [(odds, limits.PROMPT_LEADER_ODDS_MIN)]
     if not matches.wholes:  # no model has read them
-        tries.append((told, limits.PROMPT_LEADER_TOLD_MIN))
+        words = limits.PROMPT_LEADER_ODDS_WORDS_MIN, limits.PROMPT_LEADER_TOLD_MIN
+        tries = list(zip((odds, told), words, strict=True))
     for figures, least in tries:
         best, next_best = heapq.nlargest(2, [*figures, 0.0, 0.0])
         if best >= max(least, limits.PROMPT_LEADER_LEAD * next_best):

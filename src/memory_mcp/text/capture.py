@@ -2,10 +2,11 @@
 
 It is careful to say no, because nobody asked for it: a message that supposes, jokes, quotes, has a
 text written or is about one throwaway task is left alone, and so is what a program printed, what
-was recalled and what is asked. The rest is judged sentence by sentence by the patterns of
-`data/capture.toml`. A statement is cut out of the message, with the sentences that it needs to be
-understood. The assistant's words count in two places only: the question that an answer leaves out,
-and the one proposal to which the user agrees.
+was recalled and what is asked: the patterns of `data/capture.toml` refuse it. The rest is judged
+sentence by sentence: by the patterns that mark a category, and by figures that were learnt of
+labelled talk (`text.keeping`), which may do without such a mark. A statement is cut out of the
+message, with the sentences that it needs to be understood. The assistant's words count in two
+places only: the question that an answer leaves out, and the one proposal to which the user agrees.
 """
 
 import re
@@ -17,6 +18,7 @@ from memory_mcp.domain.captures import Capture, CaptureCategory
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.frozen import frozen
 from memory_mcp.text.gate import Chatter, is_program_line, judge_worth
+from memory_mcp.text.keeping import Features, begins_with_order, describe_sentence, judge_sentence
 from memory_mcp.text.recalled import separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern
@@ -47,7 +49,7 @@ _CATEGORIES: Final[tuple[CaptureCategory, ...]] = (
 """In the order in which they are tried."""
 
 _OTHER: Final[CaptureCategory] = "fact"
-"""The category of what is announced to be known and has no mark of its own."""
+"""The category of what is announced to be known and says nothing of its own."""
 
 _STATES: Final[frozenset[CaptureCategory]] = frozenset({"convention", "preference", "fact"})
 """What is also said of a state that passes: "our tests are red"."""
@@ -60,11 +62,15 @@ Reading = Literal["stated", "announced", "plain", "question", "refused"]
 
 @frozen
 class ReadSentence:
-    """A sentence of the message, its quotes masked, what it is, and of which category."""
+    """A sentence of the message, its quotes masked, what it is, and of which category.
+
+    `named`: a pattern marks its category.
+    """
 
     text: str
     reading: Reading
-    category: CaptureCategory = "fact"
+    category: CaptureCategory | None = None
+    named: bool = False
 
 
 _QUOTED: Final = re.compile(
@@ -75,6 +81,7 @@ _MASK: Final = 0xE000
 _MASKS: Final = re.compile("[\ue000-\uf8ff]")
 _OPEN_QUOTE: Final = re.compile(r"[\"«»]")
 _WORD: Final = re.compile(r"[^\W_][\w'.+#-]*")
+_ORDER_AHEAD: Final = re.compile(r"(?:,| -| \u2013) (?:(?:so|please|pls|bitte|also) )*")
 _ENDS: Final = ".!?:;"
 _COMMANDS: Final = ("/", "!", "#")
 
@@ -95,7 +102,7 @@ def list_candidates(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(
         _finish([sentence.text], quotes)
         for text in own
-        for sentences, quotes in [_read_message(text)]
+        for sentences, quotes in [read_message(text)]
         for sentence in sentences
         if sentence.reading not in ("question", "refused", "announced")
         and not pattern("anaphoric").search(sentence.text)
@@ -125,7 +132,8 @@ def _find_in_turn(text: str, before: Sequence[Turn]) -> Iterator[Capture]:
     if picked := _read_answer(text, before):
         yield picked
         return
-    sentences, quotes = _read_message(text)
+    asked = before[-1:] and before[-1].role == "assistant" and _asks(before[-1].content)
+    sentences, quotes = read_message(text, asked=bool(asked))
     place = 0
     while place < len(sentences):
         reading = sentences[place].reading
@@ -149,7 +157,7 @@ def _make_capture(
     if sentences[place].reading == "announced" and end - place == 1:
         return None
     marked = [each for each in sentences[place:end] if each.reading == "stated"]
-    category = marked[0].category if marked else _OTHER
+    category = (marked[0].category if marked else None) or _OTHER
     said = [sentence.text for sentence in sentences[start:end]]
     asked = ""
     if pattern("anaphoric").search(_drop_lead(said[0])):
@@ -196,8 +204,11 @@ def _find_extent(sentences: Sequence[ReadSentence], place: int) -> tuple[int, in
 # What the message consists of
 
 
-def _read_message(text: str) -> tuple[list[ReadSentence], list[str]]:
-    """The sentences of a message and its quotes; no sentences if nothing of it may be kept."""
+def read_message(text: str, *, asked: bool = False) -> tuple[list[ReadSentence], list[str]]:
+    """The sentences of a message and its quotes; no sentences if nothing of it may be kept.
+
+    `asked`: it follows a question of the assistant's.
+    """
     own = straighten_quotes(drop_code(separate_recalled(text[:MESSAGE_CHARS_MAX]).own))
     own = _MASKS.sub("", _drop_pasted(own))
     quotes: list[str] = []
@@ -211,9 +222,39 @@ def _read_message(text: str) -> tuple[list[ReadSentence], list[str]]:
         masked = masked[: lone.start()]
     if pattern("message").search(masked.lower()):
         return [], []
-    parts = [part for said in split_sentences(masked) for part in _split_question(said)]
+    parts = [
+        part
+        for said in split_sentences(masked)
+        for clause in _split_question(said)
+        for part in _split_order(clause)
+    ]
+    read = [_read_sentence(said, quotes) for said in parts]
     reasons = len(parts) > 1 or pattern("consequence").search(masked.lower()) is not None
-    return [_read_sentence(said, quotes, reasons=reasons) for said in parts], quotes
+    return _mark_stated(read, asked=asked, reasons=reasons), quotes
+
+
+def _mark_stated(read: Sequence[ReadSentence], *, asked: bool, reasons: bool) -> list[ReadSentence]:
+    """The sentences, those marked that are likely to be worth keeping.
+
+    `reasons`: one of them may be the reason for something else in the message.
+    """
+    marked: list[ReadSentence] = []
+    for place, sentence in enumerate(read):
+        if sentence.reading != "plain":
+            marked.append(sentence)
+            continue
+        named = _find_category(sentence.text, reasons=reasons)
+        category = judge_sentence(describe_plain(read, place, asked=asked), named)
+        reading = "stated" if category else "plain"
+        marked.append(ReadSentence(sentence.text, reading, category, named is not None))
+    return marked
+
+
+def describe_plain(read: Sequence[ReadSentence], place: int, *, asked: bool) -> Features:
+    """What a sentence is judged by that nothing speaks against."""
+    texts = [_MASKS.sub("\ufffc", each.text) for each in read]
+    told = bool(find_facts(read[place].text))
+    return describe_sentence(place, texts, asked=asked, told=told)
 
 
 def _split_question(said: str) -> tuple[str, ...]:
@@ -224,6 +265,17 @@ def _split_question(said: str) -> tuple[str, ...]:
     if not turn or _asks(said[: turn.start()]) or pattern("supposes").search(said.lower()):
         return (said,)
     return said[: turn.start()], said[turn.start() + 1 :].strip()
+
+
+def _split_order(said: str) -> tuple[str, ...]:
+    """A statement that ends in an order, as two sentences."""
+    if _asks(said) or begins_with_order(said) or pattern("supposes").search(said.lower()):
+        return (said,)
+    for found in _ORDER_AHEAD.finditer(said):
+        brief = len(_WORD.findall(said[: found.start()])) < _STATEMENT_WORDS_MIN
+        if not brief and begins_with_order(said[found.end() :]):
+            return said[: found.start()], said[found.end() :]
+    return (said,)
 
 
 def _asks(said: str) -> bool:
@@ -258,11 +310,8 @@ def _is_item(line: str) -> bool:
     return line.lstrip()[:1] in "-*•"
 
 
-def _read_sentence(said: str, quotes: Sequence[str], *, reasons: bool) -> ReadSentence:
-    """What a sentence is, by the first rule that knows it.
-
-    `reasons`: it may be the reason for something else in the message.
-    """
+def _read_sentence(said: str, quotes: Sequence[str]) -> ReadSentence:
+    """What a sentence is, by the first rule that knows it; plain where none does."""
     if _asks(said):
         return ReadSentence(said, "question")
     text = _MASKS.sub("\ufffc", said).lower()
@@ -274,18 +323,16 @@ def _read_sentence(said: str, quotes: Sequence[str], *, reasons: bool) -> ReadSe
     worth = judge_worth(_drop_lead(said))
     if isinstance(worth, Chatter) and (not lasts or worth.sort in ("question", "output")):
         return ReadSentence(said, "question" if worth.sort == "question" else "refused")
-    announces = pattern("announces").search(text) is not None
-    category = _find_category(said, text, announces=announces, reasons=reasons)
     brief = len(_WORD.findall(_drop_lead(said))) < _STATEMENT_WORDS_MIN
-    if announces and (brief or said.endswith(":")):
+    if pattern("announces").search(text) and (brief or said.endswith(":")):
         return ReadSentence(said, "announced")
-    return ReadSentence(said, "stated", category) if category else ReadSentence(said, "plain")
+    return ReadSentence(said, "plain")
 
 
-def _find_category(
-    said: str, text: str, *, announces: bool, reasons: bool
-) -> CaptureCategory | None:
-    """The category of a sentence that nothing speaks against; `text` is how rules read it."""
+def _find_category(said: str, *, reasons: bool) -> CaptureCategory | None:
+    """The category of a sentence that nothing speaks against, by what marks it in so many words."""
+    text = _MASKS.sub("\ufffc", said).lower()
+    announces = pattern("announces").search(text) is not None
     reports = pattern("broken").search(text) is not None
     for category in _CATEGORIES:
         if not (reports and category in _STATES) and pattern(category).search(text):
@@ -314,7 +361,7 @@ def _read_answer(text: str, before: Sequence[Turn]) -> Capture | None:
     if not before or before[-1].role != "assistant":
         return None
     offered = before[-1].content
-    sentences, quotes = _read_message(text)
+    sentences, quotes = read_message(text)
     if not sentences or sentences[0].reading in ("question", "refused"):
         return None
     first = sentences[0].text

@@ -2,8 +2,8 @@
 
 Two statements alone often do not tell that they are about one thing: "Orders up to 200 euros need
 nobody", "Administration cut the limit: above 75 euros Gudrun signs". A question that both of them
-answer does. The later one must say that something changed, speak of what the question and the
-earlier one speak of, or have another value of the kind that is asked for; and what limits one of
+answer does. The later one must say that something changed, and speak of what the earlier one
+speaks of, end it, or have another value of the kind that is asked for; and what limits one of
 them to another place, person or part keeps them apart here, too.
 """
 
@@ -38,7 +38,7 @@ def answers_anew(question: str, old: str, new: str) -> bool:
         return False
     asked = frozenset[str]().union(*(frame.about for frame in read_frames(question)))
     return any(
-        before or o.about & n.about & asked
+        before or o.about & n.about or n.ended & (o.about | o.stated)
         for o in theirs
         for n in ours
         if o.supposed in changed and not _find_difference(o, n, asked)

@@ -1,0 +1,112 @@
+"""Measures how likely a sentence of the user's says something worth keeping, and of which category.
+
+A sentence is described by the beginnings of its words, the classes of words that stand side by
+side and its form, and by the words of its whole message. The figures of `data/keeping.json` say
+what each of these speaks for; `tools/keeping.py` learns them from the talk that was looked at.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final, get_args
+
+from memory_mcp.domain.captures import CaptureCategory
+from memory_mcp.text.tables import load_pattern, load_table
+
+Features = Mapping[str, float]
+
+_WORD: Final = re.compile(r"[^\W\d_][\w']*")
+_STEM_CHARS: Final = 5
+_MESSAGE_WEIGHT: Final = 0.7
+"""What is said beside a sentence tells less of it than its own words."""
+_LENGTH_STEP: Final = 10
+_LENGTH_MAX: Final = 3.0
+_BRIEF_WORDS: Final = (4, 7)
+_FORMS: Final[Mapping[str, re.Pattern[str]]] = {
+    "number": re.compile(r"\d"),
+    "identifier": re.compile(r"[a-z][A-Z]|_|\w\.\w|\w/\w"),
+    "name": re.compile(r"(?<=[a-z,:] )[A-Z]\w"),
+    "comma": re.compile(","),
+    "colon": re.compile(":"),
+    "exclamation": re.compile("!"),
+    "dots": re.compile(r"\.\."),
+    "quote": re.compile("\ufffc"),
+}
+_PATTERNS: Final = ("lasting", "moment", "broken", "announces", "order", "everywhere", "anaphoric")
+
+
+def judge_sentence(features: Features, named: CaptureCategory | None) -> CaptureCategory | None:
+    """The category of a sentence that is likely enough to be worth keeping; else None.
+
+    `named` is the category that a pattern knows it by: then less is asked of it.
+    """
+    learnt = _load_learnt()
+    if weigh(features, learnt["keep"]) < learnt["named_from" if named else "from"]:
+        return None
+    categories: Sequence[CaptureCategory] = get_args(CaptureCategory)
+    return named or max(categories, key=lambda each: weigh(features, learnt["categories"][each]))
+
+
+def weigh(features: Features, weights: Mapping[str, float]) -> float:
+    """The logit of a sentence by these weights; that of "" holds for every sentence."""
+    return weights.get("", 0.0) + sum(
+        weights[name] * value for name, value in features.items() if name in weights
+    )
+
+
+def describe_sentence(place: int, sentences: Sequence[str], *, asked: bool, told: bool) -> Features:
+    """What a sentence is judged by. `asked`: it answers a question; `told`: it says who one is."""
+    said = sentences[place]
+    low = said.lower()
+    words = _WORD.findall(low)
+    found: dict[str, float] = {f"near {w[:_STEM_CHARS]}": _MESSAGE_WEIGHT
+                               for w in _WORD.findall(" ".join(sentences).lower())}  # fmt: skip
+    found |= dict.fromkeys(_list_word_features(words), 1.0)
+    found |= {f"has {name}": 1.0 for name, form in _FORMS.items() if form.search(said)}
+    found |= {
+        f"says {name}": 1.0 for name in _PATTERNS if load_pattern("capture", name).search(low)
+    }
+    found |= {f"under {most} words": 1.0 for most in _BRIEF_WORDS if len(words) < most}
+    found["length"] = min(len(words) / _LENGTH_STEP, _LENGTH_MAX)
+    found["sentences"] = min(len(sentences) / 3, 2.0)
+    forms = {
+        "first": place == 0, "last": place == len(sentences) - 1, "alone": len(sentences) == 1,
+        "asked": asked, "told": told,
+        "beside a question": any(each.rstrip().endswith("?") for each in sentences),
+        "before an order": any(map(begins_with_order, sentences[place + 1 :])),
+    }  # fmt: skip
+    return found | {name: 1.0 for name, holds in forms.items() if holds}
+
+
+def _list_word_features(words: Sequence[str]) -> Iterator[str]:
+    classes = _load_classes()
+    kinds = [classes.get(word, "") for word in words]
+    for word, kind in zip(words, kinds, strict=True):
+        yield f"stem {word[:_STEM_CHARS]}"
+        yield f"class {kind}"
+    yield from (f"classes {one} {other}" for one, other in pairwise(kinds) if one or other)
+    if words:
+        yield f"begins {words[0]}"
+        yield f"begins with {kinds[0]}"
+
+
+def begins_with_order(said: str) -> bool:
+    """Whether it begins as an order for a step of the work does."""
+    first = _WORD.search(said.lower())
+    return first is not None and _load_classes().get(first.group()) == "order"
+
+
+@cache
+def _load_classes() -> Mapping[str, str]:
+    rows: Mapping[str, str] = load_table("capture")["classes"]
+    return {word: name for name, words in rows.items() for word in words.split()}
+
+
+@cache
+def _load_learnt() -> Any:
+    import json  # noqa: PLC0415  # a server's start reads no table
+    from importlib import resources  # noqa: PLC0415
+
+    file = resources.files("memory_mcp.text").joinpath("data", "keeping.json")
+    return json.loads(file.read_text("utf-8"))
