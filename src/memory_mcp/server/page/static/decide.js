@@ -7,6 +7,7 @@ export function makeDecider(transport, changed) {
   const toast = document.getElementById("toast");
 
   function ask(title, body, choices) {
+    show(toast); // what was said before is no answer to this
     return new Promise((resolve) => {
       let answer = null;
       const close = (value) => { answer = value; dialog.close(); };
