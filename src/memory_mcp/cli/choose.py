@@ -13,6 +13,7 @@ from memory_mcp.frozen import frozen
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
 Line = Sequence[tuple[str, str]]
@@ -43,9 +44,12 @@ def choose_row(rows: Sequence[Row]) -> str:
         KeyboardInterrupt: the user left by Ctrl-C.
         InvalidRequestError: the input ended.
     """
-    if sys.platform == "win32" or os.environ.get("TERM", "dumb") == "dumb":
+    from rich.console import Console  # 50 ms that other commands need not wait for
+
+    console = Console(file=open_screen(), highlight=False)
+    if sys.platform == "win32" or console.is_dumb_terminal:
         return _choose_by_number(rows)
-    return _choose_by_key(rows)
+    return _choose_by_key(console, rows)
 
 
 def _choose_by_number(rows: Sequence[Row]) -> str:
@@ -70,13 +74,11 @@ def _choose_by_number(rows: Sequence[Row]) -> str:
         raise InvalidRequestError(_UNANSWERED) from None
 
 
-def _choose_by_key(rows: Sequence[Row]) -> str:
-    from rich.console import Console  # 50 ms that other commands need not wait for
+def _choose_by_key(console: "Console", rows: Sequence[Row]) -> str:
     from rich.live import Live
 
     places = [place for place, row in enumerate(rows) if row.name]
     at = 0
-    console = Console(file=open_screen(), highlight=False)
     live = Live(
         console=console, auto_refresh=False, transient=True, redirect_stdout=False,
         redirect_stderr=False,
