@@ -20,7 +20,7 @@ from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.domain.limits import RESULTS_DEFAULT
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.storage.postgres import Identity, Postgres
+from memory_mcp.storage.postgres import Postgres, Principal
 from memory_mcp.storage.postgres.database import connect
 
 __all__ = ["SERVER_VARIABLE", "measure_postgres"]
@@ -67,7 +67,7 @@ async def _compare(sides: Sequence[BuiltWorkspace], size: int, url: str) -> Tabl
         note="processor: mean of this process and the database's; one insert: a row of 1 kB, "
         "committed, without anything around it, in turn with the adds",
     )
-    bare = Postgres(url, Identity("", "", ""))
+    bare = Postgres(url, Principal("", "", ""))
     await bare.rows("CREATE TABLE bare (text text)")
     inserts: list[float] = []
     for name, call in _CALLS_OF_ONE.items():

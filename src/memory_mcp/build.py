@@ -270,7 +270,6 @@ def _build_postgres_stores(
     """Everything in one database; the project's bank is everyone's who may use that."""
     from memory_mcp.storage.postgres import (  # noqa: PLC0415  # an extra, and few have it
         Bank,
-        Identity,
         Postgres,
         PostgresErasedLog,
         PostgresHeads,
@@ -278,13 +277,14 @@ def _build_postgres_stores(
         PostgresIndex,
         PostgresRecords,
         PostgresVectors,
+        Principal,
         describe_state,
         follow_changes,
     )
 
     user = places.scope.user
     owner, project = _name_bank(settings.project_name, places, owned)
-    database = Postgres(url.get_secret_value(), Identity(user, owner, project))
+    database = Postgres(url.get_secret_value(), Principal(user, owner, project))
     banks = (Bank(database, owner, project), Bank(database, user, ""))
     indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
     return Stores(

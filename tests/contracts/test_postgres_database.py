@@ -23,7 +23,7 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.storage.postgres import schema
-from memory_mcp.storage.postgres.database import Identity, Postgres, fetch
+from memory_mcp.storage.postgres.database import Postgres, Principal, fetch
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
@@ -53,7 +53,7 @@ def database(bank: Bank) -> Postgres:
     return bank.database
 
 
-NOBODY = Identity("nobody", "nobody", "nowhere")
+NOBODY = Principal("nobody", "nobody", "nowhere")
 
 
 async def test_many_that_come_first_make_the_tables_once(empty_url: str) -> None:

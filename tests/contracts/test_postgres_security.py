@@ -16,7 +16,7 @@ from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.postgres import records
-from memory_mcp.storage.postgres.database import Identity, Postgres, connect
+from memory_mcp.storage.postgres.database import Postgres, Principal, connect
 from memory_mcp.storage.postgres.heads import (
     PostgresErasedLog,
     PostgresHeads,
@@ -157,15 +157,15 @@ async def test_members_of_a_project_share_it_and_nothing_of_their_own(
 ) -> None:
     """What is the user's is seen by that user alone, also by a teammate's statement."""
     team = scribe.record().id
-    ada, bob = (Postgres(postgres_url, Identity(f"{u}-{team}", "", team)) for u in ("ada", "bob"))
+    ada, bob = (Postgres(postgres_url, Principal(f"{u}-{team}", "", team)) for u in ("ada", "bob"))
     shared, own = scribe.record("Orders are in PostgreSQL."), scribe.record("I like tea.")
     await PostgresRecords(Bank(ada, "", team), make_fields).put(shared)
-    await PostgresRecords(Bank(ada, ada.identity.user, ""), make_fields).put(own)
+    await PostgresRecords(Bank(ada, ada.principal.user, ""), make_fields).put(own)
 
     assert {row[0] for row in await bob.rows("SELECT id FROM record")} == {shared.id}
     assert {row[0] for row in await ada.rows("SELECT id FROM record")} == {shared.id, own.id}
     with pytest.raises(StoreUnavailableError, match="row-level security"):
-        await PostgresRecords(Bank(bob, ada.identity.user, ""), make_fields).ids()
+        await PostgresRecords(Bank(bob, ada.principal.user, ""), make_fields).ids()
     for database in (ada, bob):
         await database.aclose()
 

@@ -96,7 +96,7 @@ async def add(workspace: Workspace, text: str, kind: Kind = "fact") -> RecordId:
     """Remember a text; the id is an acknowledgement."""
     outcome = await add_memory(workspace, Draft(f"{text} {WORD}", kind=kind))
     assert isinstance(outcome, MemoryAdded | AlreadyKnown)
-    assert isinstance(outcome, AlreadyKnown) or not outcome.notes
+    assert isinstance(outcome, AlreadyKnown) or not outcome.notes, outcome.notes
     return outcome.record.id
 
 

@@ -155,15 +155,15 @@ async def test_two_folders_that_never_had_a_record_in_common_become_one(tmp_path
     left, right = make_project(tmp_path / "left"), make_project(tmp_path / "right")
     for root, name in ((left, "left"), (right, "right")):
         async with opened(root) as built:
-            await add(built.workspace, f"{name} begins")
-            await seal(built.workspace, f"{name} is sealed", phase=1)
-            await add(built.workspace, f"{name} goes on")
+            await add(built.workspace, f"the {name} one begins")
+            await seal(built.workspace, f"the {name} one is sealed", phase=1)
+            await add(built.workspace, f"the {name} one goes on")
 
     timeline = await _meet(left, right)
 
     assert await _texts(left) == {
-        "left begins", "left is sealed", "left goes on",
-        "right begins", "right is sealed", "right goes on",
+        "the left one begins", "the left one is sealed", "the left one goes on",
+        "the right one begins", "the right one is sealed", "the right one goes on",
     }  # fmt: skip
     assert len(timeline.tips(MAIN)) == 2
     async with opened(left) as built:

@@ -26,7 +26,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory_mcp.config.places import name_folder
-from memory_mcp.storage.postgres.database import Identity, Postgres, connect
+from memory_mcp.storage.postgres.database import Postgres, Principal, connect
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE
 
@@ -173,7 +173,7 @@ def new_bank(url: str, *, connections_max: int = 8) -> Bank:
 
 def open_bank(url: str, owner: str, project: str = "shop", *, connections_max: int = 8) -> Bank:
     """This bank, by a connection that sees no other."""
-    seen = Identity(owner, owner, project)
+    seen = Principal(owner, owner, project)
     return Bank(Postgres(url, seen, connections_max=connections_max), owner, project)
 
 

@@ -79,9 +79,9 @@ async def follow_folder_changes(workspace: Workspace) -> None:
     """
     with suppress(StoreError):
         for bank in workspace.banks:
-            known = bank.index.caught_up
-            if known and not bank.records.changed() and not bank.index.goes_on:
+            if not bank.records.changed() and not bank.index.goes_on:
                 continue
+            known = bank.index.caught_up
             if not await bank.index.follow(INDEX_FOLLOW_SECONDS_MAX):
                 continue
             if known:  # the first look of a process finds what was there before it

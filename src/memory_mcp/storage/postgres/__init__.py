@@ -1,7 +1,7 @@
 """Records, heads, index and vectors in PostgreSQL: one memory for a team."""
 
 from memory_mcp.storage.postgres.changes import describe_state, follow_changes
-from memory_mcp.storage.postgres.database import Identity, Postgres
+from memory_mcp.storage.postgres.database import Postgres, Principal
 from memory_mcp.storage.postgres.heads import (
     PostgresErasedLog,
     PostgresHeads,
@@ -14,7 +14,6 @@ from memory_mcp.storage.postgres.vectors import PostgresVectors
 
 __all__ = [
     "Bank",
-    "Identity",
     "Postgres",
     "PostgresErasedLog",
     "PostgresHeads",
@@ -22,6 +21,7 @@ __all__ = [
     "PostgresIndex",
     "PostgresRecords",
     "PostgresVectors",
+    "Principal",
     "describe_state",
     "follow_changes",
 ]

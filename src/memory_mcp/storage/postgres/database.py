@@ -61,7 +61,7 @@ _REPEATABLE: Final = (*_LOST, asyncpg.DeadlockDetectedError, asyncpg.Serializati
 
 
 @frozen
-class Identity:
+class Principal:
     """Whose memories a connection may see and write: a user's own, and those of one project.
 
     A project without an owner is everyone's.
@@ -79,7 +79,7 @@ class _SchemaBehindError(Exception):
 class Postgres:
     """Runs statements on the database at this URL, whose schema it brings up to date first.
 
-    The database shows it the memories of this identity and no others.
+    The database shows it the memories of this principal and no others.
 
     Errors of every method: `StoreUnavailableError` if the database cannot be reached, refuses, does
     not answer in time, or is a read-only standby; `NewerSchemaError` if a newer memory-mcp made its
@@ -87,13 +87,13 @@ class Postgres:
     """
 
     def __init__(
-        self, url: str, identity: Identity, *, connections_max: int = DATABASE_CONNECTIONS_MAX
+        self, url: str, principal: Principal, *, connections_max: int = DATABASE_CONNECTIONS_MAX
     ) -> None:
         self.url = url
-        self.identity = identity
+        self.principal = principal
         self.name = name_database(url)
         self.speaker = f"memory-mcp {uuid4().hex[:8]}"
-        said = {f"memory_mcp.{name}": value for name, value in vars(identity).items()}
+        said = {f"memory_mcp.{name}": value for name, value in vars(principal).items()}
         self._session = {**_SESSION, **said, "application_name": self.speaker}
         self._connections_max = connections_max
         self._migrating: asyncio.Task[None] | None = None

@@ -29,6 +29,7 @@ class PostgresRecords:
     def __init__(self, bank: Bank, fields_of: Callable[[Record], SearchFields]) -> None:
         self._bank = bank
         self._fields_of = fields_of
+        self._asked = False
 
     def refuse_unreadable(self, record: Record) -> None:
         dump_record(record)
@@ -58,8 +59,9 @@ class PostgresRecords:
         return {RecordId(row[0]) for row in rows}
 
     def changed(self) -> bool:
-        """Others announce what they change, and a record brings its entry along."""
-        return False
+        """Once, so that a forget that was cut short is completed; then the index has it all."""
+        first, self._asked = not self._asked, True
+        return first
 
     def may_be_emptied(self) -> bool:
         return True  # what the database says is so: no folder can be missing
