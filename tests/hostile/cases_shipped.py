@@ -72,12 +72,13 @@ def index_rows_only(world: World) -> None:
     db = sqlite3.connect(path)
     for n in range(200):
         db.execute(
-            "INSERT OR IGNORE INTO record VALUES "
-            "(?,?,'preference',NULL,NULL,'','',NULL,5,1,1,0,0,NULL,?,'','','',0)",
+            "INSERT OR IGNORE INTO record (rowid, id, kind, layer, key, category, importance, "
+            "pinned, recalled, moves, derived, created_at, session, day, statement, profile, mark) "
+            "VALUES (?,?,'preference','archival','','',5,1,1,0,0,?,'','','',0,0)",
             (n + 1, uid(700 + n), "2026-01-01T00:00:00.000Z"),
         )
         values = (n + 1, f"{FOREIGN} row")
-        db.execute("INSERT OR IGNORE INTO fields VALUES (?,?,'','','',x'')", values)
+        db.execute("INSERT OR IGNORE INTO fields VALUES (?,?,'','','',x'',x'')", values)
         db.execute("INSERT OR IGNORE INTO erasure VALUES (?,?)", (uid(1 + n % 4), n + 1))
     db.commit()
     db.close()
