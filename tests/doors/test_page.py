@@ -101,6 +101,10 @@ async def test_an_action_needs_the_page_and_a_form_of_ours(viewer: Viewer) -> No
     assert refused.status_code == 400
     assert "backtrack" in refused.json()["message"]
     assert (await viewer.send(action="undo", more=1)).status_code == 400
+    for wrong in ({"kind": "recipe"}, {"state": "lost"}):
+        listed = await web.get("/api/memories", params=wrong, headers=OWN)
+        assert listed.status_code == 400
+        assert "is none of: " in listed.json()["message"]
     asked = await web.get("/api/passwords", headers=OWN)
     assert asked.status_code == 400
     assert "timeline" in asked.json()["message"]
