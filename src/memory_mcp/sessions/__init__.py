@@ -1,6 +1,11 @@
 """A session: context, prompts, nudges, consolidations, episodes, and the inbox of hooks."""
 
-from memory_mcp.sessions.capture import capture_turns, decide_suggestions, list_suggestions
+from memory_mcp.sessions.capture import (
+    capture_turns,
+    decide_suggestions,
+    list_suggestions,
+    suggest_again,
+)
 from memory_mcp.sessions.catch_up import catch_up, reindex
 from memory_mcp.sessions.consolidate import consolidate, latest_consolidation
 from memory_mcp.sessions.context import memory_context
@@ -26,4 +31,5 @@ __all__ = [
     "process_inbox",
     "prompt_context",
     "reindex",
+    "suggest_again",
 ]
