@@ -26,7 +26,7 @@ _MARKED: Final = (
     "brings it back."
 )
 _HIDDEN: Final = (
-    "{} of the turns that were left not recalled any more; `memory-mcp undo` brings that back."
+    "{} of the turns that were left not recalled any more{}; `memory-mcp undo` brings that back."
 )
 _KEPT: Final = " What is named below lies outside of the timeline, and stays."
 
@@ -65,12 +65,13 @@ async def _follow(workspace: Workspace, entry: InboxEvent, event: ConversationRe
 
 
 def _describe(left: LeftMemories) -> tuple[str, tuple[str, ...]]:
-    if not left.records and not left.durable:
+    if not left.records and not left.durable and not left.forgot:
         return "", ()
     if left.hidden:
+        again = f", and {left.forgot} that they had forgotten recalled again" * bool(left.forgot)
         kept = _KEPT if left.durable else ""
-        said = f"{_WENT_BACK}{_HIDDEN.format(pluralise(len(left.records)))}{kept}"
-        return said, _name(left.durable)
+        hidden = _HIDDEN.format(pluralise(len(left.records)), again)
+        return f"{_WENT_BACK}{hidden}{kept}", _name(left.durable)
     return _WENT_BACK + (_MARKED if left.marked else _ASK), _name([*left.records, *left.durable])
 
 
