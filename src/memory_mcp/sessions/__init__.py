@@ -8,6 +8,7 @@ from memory_mcp.sessions.episodes import capture_episode
 from memory_mcp.sessions.inbox import keep_inbox_processed, process_inbox
 from memory_mcp.sessions.nudges import add_nudge, clear_nudges, list_nudges
 from memory_mcp.sessions.prompting import note_branch, prompt_context
+from memory_mcp.sessions.rewinds import follow_conversation
 
 __all__ = [
     "add_nudge",
@@ -17,6 +18,7 @@ __all__ = [
     "clear_nudges",
     "consolidate",
     "decide_suggestions",
+    "follow_conversation",
     "keep_inbox_processed",
     "latest_consolidation",
     "list_nudges",

@@ -1,6 +1,7 @@
 """Follows a conversation in which the user went back: what the turns that were left had written."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -41,6 +42,29 @@ async def note_rewinds(workspace: Workspace, session: str) -> None:
             event = entry.event
             if isinstance(event, ConversationRewound) and event.session == session:
                 await _follow(workspace, entry, event)
+
+
+async def follow_conversation(workspace: Workspace) -> None:
+    """Follow a rewind with the first call after it, and have the answer to that tell it.
+
+    The prompt that shows it stands in the transcript when its turn calls a tool; that is looked
+    for until it is there, once a turn.
+    """
+    prompts = workspace.conversations.prompts
+    transcript, session = prompts.watched, prompts.session
+    if not transcript or workspace.caller.conversation != "" or refuse_writes(workspace):
+        return
+    with suppress(MemoryMcpError):  # the next call tries again
+        if not await workspace.inbox.look_back(session, workspace.caller.branch, transcript):
+            return
+        if prompts.watched == transcript:
+            prompts.watched = ""
+        await note_rewinds(workspace, session)
+    shown = prompts.of(session)
+    said, named = shown.left
+    if said and workspace.git is not None:
+        workspace.git.tell("\n- ".join([said, *named]))
+        shown.left = "", ()
 
 
 async def take_rewinds(workspace: Workspace, session: str) -> tuple[str, Sequence[str]]:
