@@ -190,7 +190,7 @@ async def test_a_checkpoint_cites_code_and_says_when_that_moved(
         assert f"; {LINES} has changed since]" in await read(client, "memory_head")
         opening = await read(client, "memory_context")
         assert f"({LINES} has changed since)" in opening
-        assert "The code under 1 memory here has moved on: `memory-mcp stale`" in opening
+        assert "The code under at least 1 memory has moved on: `memory-mcp stale`" in opening
         (hit,) = (await call(client, "search_memories", query="tokens rotate"))["results"]
         assert hit["cites"] == [f"{LINES} has changed since"]
 
@@ -202,7 +202,7 @@ def test_the_command_seals_what_cites_code(run: Run, source: Path) -> None:
     source.unlink()
 
     assert f"{SEALED} ({LINES} is gone)" in run("log")[1]
-    assert "The code under 1 memory" in run("context")[1]
+    assert "The code under at least 1 memory" in run("context")[1]
 
 
 async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> None:
