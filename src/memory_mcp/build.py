@@ -207,7 +207,7 @@ def build_workspace(
         user=banks[1],
         strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
         git=git,
-        code=LocalCode(places.work_tree) if places.work_tree else None,
+        code=_build_code(places, git),
         heads=stores.heads,
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, stores, writer, git),
@@ -463,6 +463,13 @@ def _build_git(settings: Settings, places: ProjectFolders, disk: Disk) -> GitFol
 
     history = LocalGit(places.work_tree, places.machine_dir, disk, os.environ)
     return GitFollower(history, settings.git) if history.name else None
+
+
+def _build_code(places: ProjectFolders, git: GitFollower | None) -> LocalCode | None:
+    """The files that memories cite; git says what was renamed, unless it is switched off."""
+    if places.work_tree is None:
+        return None
+    return LocalCode(places.work_tree, git.history.find_renames if git else None)
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hooked import SESSION, transcript
+from hooked import SESSION, entry, transcript
 from inbox_in_memory import MemoryInbox
 
 from memory_mcp.disk import Disk
@@ -277,3 +277,23 @@ async def test_a_transcript_that_is_a_link_is_not_read(tmp_path: Path) -> None:
 
     inbox = LocalInbox(tmp_path / ".state", Disk())
     assert await inbox.transcript(SessionEnded.model_validate(given)) is None
+
+
+async def test_a_transcript_is_looked_back_at_when_it_has_changed(tmp_path: Path) -> None:
+    """One that lies where no client keeps them is never read."""
+    state = tmp_path / ".state"
+    inbox = LocalInbox(state, Disk())
+    first = entry("p1", None, "user", "We begin.")
+    second = entry("p2", "p1", "user", "And Redis?")
+    file = transcript(tmp_path, first, second)
+    away = file.rename(tmp_path / file.name)
+    looks = [await inbox.look_back(SESSION, "main", str(path)) for path in (file, away)]
+    transcript(tmp_path, first, second)
+    looks += [await inbox.look_back(SESSION, "main", str(file)) for _ in range(2)]
+    transcript(tmp_path, first, second, entry("p3", None, "system", "nothing"))
+    looks.append(await inbox.look_back(SESSION, "main", str(file)))
+    transcript(tmp_path, first, second, entry("p3", "p1", "user", "Leave it."))
+    looks.append(await inbox.look_back(SESSION, "main", str(file)))
+
+    assert looks == [False, False, True, False, False, True]
+    assert [each.event.event for each in await inbox.waiting()] == ["rewound"]

@@ -16,7 +16,8 @@ from memory_mcp import branches, memories, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.outcomes import CheckpointSaved
+from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.render.graph import GraphNode, place_nodes
@@ -101,6 +102,10 @@ async def test_an_action_needs_the_page_and_a_form_of_ours(viewer: Viewer) -> No
     assert refused.status_code == 400
     assert "backtrack" in refused.json()["message"]
     assert (await viewer.send(action="undo", more=1)).status_code == 400
+    for wrong in ({"kind": "recipe"}, {"state": "lost"}):
+        listed = await web.get("/api/memories", params=wrong, headers=OWN)
+        assert listed.status_code == 400
+        assert "is none of: " in listed.json()["message"]
     asked = await web.get("/api/passwords", headers=OWN)
     assert asked.status_code == 400
     assert "timeline" in asked.json()["message"]
@@ -250,18 +255,124 @@ async def test_what_the_user_said_is_kept_or_dropped(story: Story, viewer: Viewe
     assert (await viewer.read("memories"))["results"] == []
 
 
-async def test_a_pending_checkpoint_is_approved(story: Story, viewer: Viewer) -> None:
-    """Where no client could ask, the page is where the user's word is given."""
+async def test_a_suggestion_is_decided_alone_and_dropping_it_is_undone(
+    story: Story, viewer: Viewer
+) -> None:
+    """One that is part of another must not decide the other, and a slip must not lose words."""
+    for said in ("we always deploy on Tuesdays.", "we always deploy on Tuesdays from main."):
+        turn = Turn("user", f"Remember: {said}", story.clock.now())
+        await sessions.capture_turns(story.workspace, [turn])
+
+    async def waiting() -> list[str]:
+        return [each["statement"] for each in (await viewer.read("waiting"))["suggestions"]]
+
+    both = await waiting()
+    short, long = sorted(both, key=len)
+    assert short.rstrip(".") in long
+    asked, done = await viewer.do(action="suggestion", statement=short, keep=False)
+    assert short in asked[0]
+    assert await waiting() == [long]
+    asked, _ = await viewer.do(**done["undo"])
+    assert asked
+    assert await waiting() == both
+    assert (await viewer.send(action="suggestion", statement="", keep=False)).status_code == 400
+
+
+async def test_what_another_member_wrote_is_kept_or_dropped_and_each_is_undone(
+    story: Story,
+) -> None:
+    """The word is the user's own: it can be taken back, in this run or the next one."""
+    mine = story.workspace
+    scope = mine.scope.model_copy(update={"user": "eve"})
+    eve = replace(mine, caller=replace(mine.caller, scope=scope))
+    written = await memories.add_memory(eve, Draft("Deploy with make ship."))
+    assert isinstance(written, MemoryAdded)
+    asking = replace(mine, policy=replace(mine.policy, approval="review"))
+    async with viewing(asking) as page:
+
+        async def waiting() -> list[str]:
+            return [each["content"] for each in (await page.read("waiting"))["reviews"]]
+
+        for keep in (True, False, True):
+            assert await waiting() == ["Deploy with make ship."]
+            review = {"action": "review", "memory_id": written.record.id, "keep": keep}
+            asked, done = await page.do(**review)
+            assert "what eve wrote" in asked[0]
+            assert await waiting() == []
+            assert (await page.send(**review, confirm="x")).status_code == 200  # asks anew
+            asked, back = await page.do(**done["undo"])
+            assert asked
+            assert back["undo"] == review
+        own = await page.send(**{**review, "memory_id": await story.say("Mine.")})
+        token = own.json()["confirm"]
+        refused = await page.send(**{**review, "memory_id": "0"}, confirm=token)
+        assert refused.status_code == 400
+
+
+async def test_still_true_is_undone_with_what_was_cited_before(
+    story: Story, viewer: Viewer, tmp_path: Path
+) -> None:
+    """A citation that was renewed by mistake must be stale again, not believed."""
+    code = tmp_path / "project/auth.py"
+    code.write_text("def refresh():\n    return 15\n")
+    cited = await story.say("refresh() returns 15.", cites=("auth.py#refresh",))
+    code.write_text("def refresh():\n    return 20\n")
+
+    async def stale() -> list[str]:
+        return [each["content"] for each in (await viewer.read("doubts"))["stale"]]
+
+    assert await stale() == ["refresh() returns 15."]
+    _, pinned = await viewer.do(action="pin", memory_id=cited, pinned=True)
+    assert await stale() == ["refresh() returns 15."]  # a pin says nothing of the code
+    asked, done = await viewer.do(action="cite_again", memory_id=pinned["memoryId"])
+    assert "still true" in asked[0]
+    assert await stale() == []
+    _, done = await viewer.do(**done["undo"])
+    assert await stale() == ["refresh() returns 15."]
+    _, done = await viewer.do(action="forget", memory_id=done["memoryId"], reason="moved")
+    assert await stale() == []
+    _, done = await viewer.do(**done["undo"])
+    assert await stale() == ["refresh() returns 15."]
+
+
+async def test_what_was_done_on_another_branch_is_undone_there(
+    story: Story, viewer: Viewer
+) -> None:
+    """The page shows any branch: the way back must not lead to the one it was opened on."""
+    await branches.fork_branch(story.workspace, "idea", "")
+    there = story.workspace.at(BranchName("idea"))
+    added = await memories.add_memory(there, Draft("Sessions are kept in Valkey."))
+    assert isinstance(added, MemoryAdded)
+    memory = added.record.id
+    _, done = await viewer.do(action="forget", memory_id=memory, branch="idea")
+    await viewer.do(**done["undo"])
+    assert (await viewer.read("memories"))["results"] == []
+    (back,) = (await viewer.read("memories", branch="idea"))["results"]
+    assert back["content"] == "Sessions are kept in Valkey."
+
+
+async def test_a_pending_checkpoint_is_decided_after_a_word_on_what_stays(
+    story: Story, viewer: Viewer
+) -> None:
+    """Where no client could ask, the page is where the word is given; no step takes it back."""
     await story.say("Orders live in PostgreSQL.")
-    sealed = await branches.checkpoint(
-        story.workspace, "Storage", 1, again=False, approval="pending"
-    )
-    assert isinstance(sealed, CheckpointSaved)
-    (pending,) = (await viewer.read("waiting"))["pending"]
-    edited = {"decision": "edit", "summary": "Storage is chosen."}
-    await viewer.do(action="decide", checkpoint_id=pending["id"], **edited)
+    for number in (1, 2):
+        sealed = await branches.checkpoint(
+            story.workspace, f"Storage {number}", number, again=False, approval="pending"
+        )
+        assert isinstance(sealed, CheckpointSaved)
+    first, second = (await viewer.read("waiting"))["pending"]
+    decide = {"action": "decide", "checkpoint_id": first["id"], "decision": "edit"}
+    (asked,), done = await viewer.do(**decide, summary="Storage is chosen.")
+    assert "Storage is chosen." in asked
+    assert "This cannot be undone." in asked
+    assert "undo" not in done
+    skip = {"action": "decide", "checkpoint_id": second["id"], "decision": "skip"}
+    (asked,), _ = await viewer.do(**skip)
+    assert "This cannot be undone." in asked
     head = await viewer.read("head")
     assert [each["summary"] for each in head["checkpoints"]] == ["Storage is chosen."]
+    assert (await viewer.send(**skip)).status_code == 400
 
 
 async def test_what_came_with_a_repository_is_approved(tmp_path: Path, project: Path) -> None:

@@ -60,10 +60,9 @@ def choose_memory(page: Page, text: str) -> None:
     expect(page.locator("#memory-title")).to_contain_text(text.partition(" ")[0])
 
 
-def undo(page: Page, *, asks: bool) -> None:
+def undo(page: Page) -> None:
     page.locator("#toast").get_by_role("button", name="Undo").click()
-    if asks:
-        agree(page)
+    agree(page)
 
 
 def test_everything_is_decided_in_the_page_while_others_write(shop: Path) -> None:
@@ -90,7 +89,7 @@ def _decide_moves(page: Page) -> None:
     assert "Back at phase1" in say(page)
     line = page.locator(".timeline .row").filter(has_text="left line")
     expect(line.first).to_be_visible()
-    undo(page, asks=True)
+    undo(page)
     page.locator(".timeline .row").filter(has_text="Storage is chosen").click()
     details.get_by_role("button", name="Go back to here").click()
     agree(page)
@@ -111,15 +110,16 @@ def _decide_memories(page: Page) -> None:
     agree(page)
     choose_memory(page, "Tokens live for 15 minutes.")
     expect(detail.locator("del")).to_have_text("60 ")
-    undo(page, asks=True)
+    undo(page)
     choose_memory(page, "Tokens live for 60 minutes.")
     detail.get_by_role("button", name="Pin", exact=True).click()
+    agree(page)
     expect(page.locator("#toast")).to_contain_text("Pinned")
     choose_memory(page, "Stock comes at four")
     detail.get_by_role("button", name="Hide").click()
     agree(page)
     expect(page.locator("#toast")).to_contain_text("Hidden")
-    undo(page, asks=False)
+    undo(page)
     choose_memory(page, "Stock comes at four")
     choose_memory(page, "The password of staging")
     detail.get_by_role("button", name="Erase").click()
@@ -138,7 +138,10 @@ def _decide_what_waits(page: Page) -> None:
     stale = waiting.locator(".card").filter(has_text="refresh() issues")
     expect(stale).to_contain_text("has changed")
     stale.get_by_role("button", name="Still true").click()
+    agree(page)
     expect(stale).to_have_count(0)
+    undo(page)
+    expect(stale).to_have_count(1)
 
 
 def test_what_a_memory_says_is_text_and_fits_a_phone(project: Path) -> None:

@@ -1,12 +1,14 @@
 """Any order of git operations: what is recalled is what ancestors of HEAD have taught.
 
 The model knows nothing of anchors, claims or reflogs. It keeps for each memory the commits that it
-came with, finds the copies of a commit by their subject, and asks git what HEAD reaches.
+came with, finds the copies of a commit by their subject, and asks git what HEAD reaches. Where
+records are committed with the code, a memory is also where git tracks its file, and nowhere without
+that. What a revert or a cherry-pick does to memories is nothing: the one marks, the other offers.
 """
 
 import asyncio
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from depth import depth
@@ -16,6 +18,7 @@ from real_git import commit_all, git, make_repository
 
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine import git as engine_git
@@ -25,19 +28,20 @@ from memory_mcp.memories import add_memory
 
 Step = tuple[str, int]
 
-STEPS = st.tuples(
-    st.sampled_from(
-        ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "squash", "hard",
-         "soft", "forward", "amend", "rebase", "pack", "look"]
-    ),
-    st.integers(0, 5),
-)  # fmt: skip
+ACTS = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "squash", "hard",
+        "soft", "forward", "amend", "rebase", "revert", "pick", "tree", "pack", "look"]  # fmt: skip
+STEPS = st.tuples(st.sampled_from(ACTS), st.integers(0, 5))
+
+COMMITTED = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "hard",
+             "forward", "look"]  # fmt: skip
+WITH_CODE = st.tuples(st.sampled_from(COMMITTED), st.integers(0, 5))
 
 
 @dataclass
 class Memory:
     """What the model knows of a memory: where it is not committed yet, and the commits it has."""
 
+    id: str
     text: str
     open_on: set[str]
     homes: set[str] = field(default_factory=set[str])
@@ -45,10 +49,15 @@ class Memory:
 
 @dataclass
 class World:
-    """A repository, the memory in it, and the model of both."""
+    """A repository, the memory in it, and the model of both.
+
+    `beside` is the other work tree, and the memory as it is opened there.
+    """
 
     folder: Path
     workspace: Workspace
+    beside: tuple[Path, Workspace]
+    with_code: bool = False
     memories: list[Memory] = field(default_factory=list[Memory])
     seen: list[str] = field(default_factory=list[str])
     count: int = 0
@@ -67,9 +76,20 @@ class World:
     def ancestors(self, of: str = "HEAD") -> set[str]:
         return set(self.git("rev-list", of).split())
 
-    def other(self, n: int) -> str | None:
+    def attempt(self, operation: str, *arguments: str) -> bool:
+        """Whether git could do it; what it cannot, it takes back."""
+        before = self.head
+        try:
+            self.git(operation, *arguments)
+        except AssertionError:
+            self.git(operation, "--abort")
+        return self.head != before
+
+    def other(self, n: int, *, free: bool = False) -> str | None:
+        """Another branch; a free one is in no other work tree."""
+        taken = git(self.beside[0], "symbolic-ref", "--short", "HEAD").strip() if free else ""
         names = self.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
-        rest = [name for name in names if name != self.branch]
+        rest = [name for name in names if name not in (self.branch, taken)]
         return rest[n % len(rest)] if rest else None
 
     def close(self, commit: str) -> None:
@@ -80,7 +100,15 @@ class World:
 
     def visible(self) -> set[str]:
         here, known = self.branch, self.ancestors()
-        return {m.text for m in self.memories if here in m.open_on or m.homes & known}
+        if not self.with_code:
+            return {m.text for m in self.memories if here in m.open_on or m.homes & known}
+        tracked = self.git("ls-files", "--", "*.json")
+        files = {path.stem for path in (self.folder / ".claude").rglob("*.json")}
+        return {
+            m.text
+            for m in self.memories
+            if m.id in files and (m.id in tracked or here in m.open_on or m.homes & known)
+        }
 
     async def recalled(self) -> set[str]:
         view = await load_view(self.workspace)
@@ -96,13 +124,21 @@ class World:
         match act:
             case "write":
                 text = f"Fact number {self.count} is about subject {chr(97 + n) * 5}{self.count}."
-                await add_memory(self.workspace, Draft(content=text))
-                self.memories.append(Memory(text, {self.branch}))
+                added = await add_memory(self.workspace, Draft(content=text))
+                assert isinstance(added, MemoryAdded)
+                self.memories.append(Memory(added.record.id, text, {self.branch}))
             case "commit":
                 self.commit()
                 self.close(self.head)
-            case "switch" if other:
-                self.git("switch", "-q", other)
+            case "switch" if free := self.other(n, free=True):
+                self.git("switch", "-q", free)
+            case "tree":
+                here = self.folder, self.workspace
+                (self.folder, self.workspace), self.beside = self.beside, here
+            case "revert":
+                self.revert()
+            case "pick" if other:
+                self.pick(other)
             case "new" if other is None or n < 2:
                 before = self.branch
                 self.git("switch", "-q", "-c", f"b{self.count}")
@@ -130,7 +166,7 @@ class World:
 
     def merge(self, other: str) -> None:
         before = self.head
-        self.git("merge", "-q", "--no-edit", other)
+        self.attempt("merge", "-q", "--no-edit", other)
         parents = self.git("rev-list", "--parents", "-n", "1", "HEAD").split()[1:]
         if self.head != before and len(parents) > 1 and parents[0] == before:
             self.close(self.head)
@@ -143,11 +179,25 @@ class World:
         self.git("merge", "-q", "--squash", other)
         if self.git("diff", "--cached", "--stat") == "":
             return
+        proved = self.git("diff", "--cached") == self.git("diff", f"HEAD...{other}")
         self.git("commit", "-q", "-m", f"subject {self.count}")
         for memory in self.memories:
-            if memory.text in hidden and memory.homes & brings:
+            if proved and memory.text in hidden and memory.homes & brings:
                 memory.homes.add(self.head)
         self.close(self.head)
+
+    def revert(self) -> None:
+        """Only of what is no merge and no revert: by its patch that would be the first commit."""
+        parents = self.git("rev-list", "--parents", "-n", "1", "HEAD").split()[1:]
+        subject = self.git("log", "-1", "--format=%s")
+        plain = len(parents) == 1 and subject.startswith("subject")
+        if plain and self.attempt("revert", "--no-edit", "HEAD"):
+            self.close(self.head)
+
+    def pick(self, other: str) -> None:
+        commits = self.git("rev-list", "--no-merges", other, "^HEAD").split()
+        if commits and self.attempt("cherry-pick", commits[0]):
+            self.close(self.head)
 
     async def reset(self, act: str, n: int) -> None:
         """One look before and after: of several resets in a row only the end can be seen."""
@@ -188,7 +238,8 @@ class World:
     def rebase(self, other: str) -> None:
         lost = self.git("rev-list", "HEAD", f"^{other}").split()
         subjects = {commit: self.git("log", "-1", "--format=%s", commit) for commit in lost}
-        self.git("rebase", "-q", other)
+        if not self.attempt("rebase", "-q", other):
+            return
         kept = self.ancestors()
         new = self.git("log", "--format=%H %s", "HEAD").splitlines()
         by_subject = {line.partition(" ")[2]: line.partition(" ")[0] for line in reversed(new)}
@@ -197,20 +248,25 @@ class World:
                 memory.homes.add(by_subject.get(subjects[commit], self.head))
 
 
-async def play(steps: list[Step], folder: Path) -> None:
+async def play(steps: list[Step], folder: Path, *, with_code: bool = False) -> None:
     project = make_repository(folder / "shop")
-    (project / ".gitignore").write_text(".claude/\n.state/\n", "utf-8")
+    (project / ".gitignore").write_text(
+        ".state/\n" if with_code else ".claude/\n.state/\n", "utf-8"
+    )
     commit_all(project, "ignore")
+    git(project, "worktree", "add", "-q", "-b", "beside", str(folder / "tree"))
     settings = Settings(project_dir=project, home=folder / "home", user="ada", git="follow")
-    async with open_workspace(settings) as built:
-        world = World(project, built.workspace)
+    other = replace(settings, project_dir=folder / "tree")
+    async with open_workspace(settings) as built, open_workspace(other) as second:
+        beside = folder / "tree", second.workspace
+        world = World(project, built.workspace, beside, with_code)
         assert await world.recalled() == set()
         for step in steps:
             await world.take(step)
         assert await world.recalled() == world.visible()
 
 
-@settings(max_examples=depth(6, 300))
+@settings(max_examples=depth(4, 300))
 @given(st.lists(STEPS, max_size=depth(10, 16)))
 @example(
     [
@@ -244,8 +300,37 @@ async def play(steps: list[Step], folder: Path) -> None:
         ("rebase", 0),
     ]
 )
+@example(
+    [
+        ("new", 0),
+        ("write", 0),
+        ("commit", 0),
+        ("switch", 0),
+        ("write", 0),
+        ("pick", 0),
+        ("look", 0),
+        ("revert", 0),
+        ("look", 0),
+        ("tree", 0),
+        ("write", 0),
+        ("commit", 0),
+        ("tree", 0),
+        ("look", 0),
+        ("merge", 1),
+        ("look", 0),
+    ]
+)
 def test_what_is_recalled_is_what_the_ancestors_taught(steps: list[Step]) -> None:  # fmt: skip
     """At every look, however much happened since the last one."""
     engine_git.WAIT_SECONDS_MAX = 60.0
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(steps, Path(folder)))
+
+
+@settings(max_examples=depth(3, 200))
+@given(st.lists(WITH_CODE, max_size=depth(10, 16)))
+def test_the_same_where_records_are_committed_with_the_code(steps: list[Step]) -> None:
+    """Git brings their files and takes them, so a memory is nowhere without its file."""
+    engine_git.WAIT_SECONDS_MAX = 60.0
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(play(steps, Path(folder), with_code=True))

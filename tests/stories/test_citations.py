@@ -12,8 +12,11 @@ from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.cli.main import main
+from memory_mcp.code.citations import check_citation, make_citation
 from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.record import Citation
+from memory_mcp.storage.files.code import LocalCode
 
 pytestmark = pytest.mark.anyio
 
@@ -128,6 +131,43 @@ async def test_a_file_that_is_renamed_and_edited_holds(
 
 
 @pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
+async def test_what_git_renamed_and_somebody_edited_has_changed(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """Git is asked once, beside the call; who wants to know what is stale waits for it."""
+    async with agent(settings, "auto") as client:
+        memory = (await cite(client, place))["memoryId"]
+        to = source.parents[2] / "lib" / "tokens.py"
+        to.parent.mkdir()
+        git(source.parents[2], "mv", FILE, "lib/tokens.py")
+        change(to, CODE.replace("self.forget(token)", "pass"))
+        commit_all(source.parents[2], "renamed and edited")
+        prompt = await client.get_prompt("review_stale", {})
+        now = place.replace(FILE, "lib/tokens.py")
+        assert f"{place} has changed since (now {now})" in str(prompt.messages[0].content)
+        assert (await found(client))["cites"] == [f"{place} has changed since (now {now})"]
+        await call(client, "update_memory", memory_id=memory, content=FACT)
+        assert (await found(client))["cites"] == [f"{now} holds"]
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL])
+async def test_a_citation_of_the_first_version_holds_while_its_text_does(
+    project: Path, source: Path, place: str
+) -> None:
+    """It has neither the number of its lines nor their length."""
+    files = LocalCode(project)
+    made = make_citation(files, place)
+    assert isinstance(made, Citation)
+    old = made.model_copy(update={"count": 0, "size": 0})
+    moved = {LINES: f"{LINES} holds (now {FILE}:9-11)", SYMBOL: f"{SYMBOL} holds"}
+    change(source, f"import os\n{CODE}")
+    assert str(check_citation(files, old)) == moved[place]
+    change(source, CODE.replace("self.forget(token)", "pass"))
+
+    assert str(check_citation(files, old)) == f"{place} has changed since"
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
 async def test_a_text_that_changed_is_told(settings: Settings, source: Path, place: str) -> None:
     """In the search, and in the context."""
     async with agent(settings, "auto") as client:
@@ -150,7 +190,7 @@ async def test_a_checkpoint_cites_code_and_says_when_that_moved(
         assert f"; {LINES} has changed since]" in await read(client, "memory_head")
         opening = await read(client, "memory_context")
         assert f"({LINES} has changed since)" in opening
-        assert "The code under 1 memory here has moved on: `memory-mcp stale`" in opening
+        assert "The code under at least 1 memory has moved on: `memory-mcp stale`" in opening
         (hit,) = (await call(client, "search_memories", query="tokens rotate"))["results"]
         assert hit["cites"] == [f"{LINES} has changed since"]
 
@@ -162,7 +202,7 @@ def test_the_command_seals_what_cites_code(run: Run, source: Path) -> None:
     source.unlink()
 
     assert f"{SEALED} ({LINES} is gone)" in run("log")[1]
-    assert "The code under 1 memory" in run("context")[1]
+    assert "The code under at least 1 memory" in run("context")[1]
 
 
 async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> None:

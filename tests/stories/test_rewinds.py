@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from doors import agent, call, history, machine_dir, read
 from git_world import GitWorld, in_git, make_world
-from hooked import SESSION
+from hooked import SESSION, entry, hook, transcript
 
 from memory_mcp import code, search, sessions
 from memory_mcp.build import open_workspace
@@ -19,6 +19,7 @@ from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
 from memory_mcp.domain.outcomes import SearchResults
+from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.hooks.files import leave_event
@@ -112,6 +113,47 @@ async def test_what_left_turns_wrote_is_hidden_in_one_move_and_undone(
         ]  # fmt: skip
 
 
+async def test_what_they_had_forgotten_holds_again(settings: Settings, project: Path) -> None:
+    """By the same move, once, and of what they changed twice the text of before."""
+    async with at_work(settings, project, "follow") as w:
+        first = (await w.search())[0]["memoryId"]
+        c = await w.write(C)
+        since = now()
+        await call(w.client, "forget_memory", memory_id=first, mode="hide")
+        await call(w.client, "forget_memory", memory_id=c, mode="erase")
+        b = await w.write(B)
+        again = (await call(w.client, "update_memory", memory_id=b, content="In Redis."))[
+            "memoryId"
+        ]
+        last = (await call(w.client, "update_memory", memory_id=again, content="No."))["memoryId"]
+        assert await w.recalled() == {"No."}
+        for _ in range(2):
+            go_back(project, since, first, c, b, again, last)
+        told = await prompted(w)
+
+        assert await w.recalled() == {A}
+        assert "1 memory of the turns that were left not recalled any more, and 1 that" in told
+        assert "1 memory of turns" in await undo(settings, "follow")
+        assert await w.recalled() == {"No."}
+        await undo(settings, "follow")
+        assert await w.recalled() == {A}
+
+
+async def test_what_was_only_forgotten_is_offered_again(settings: Settings, project: Path) -> None:
+    """Nothing is marked then, but the move is there."""
+    async with at_work(settings, project, "mark") as w:
+        first = (await w.search())[0]["memoryId"]
+        since = now()
+        await call(w.client, "forget_memory", memory_id=first, mode="hide")
+        go_back(project, since, first)
+        assert "memory-mcp git rewind" in await prompted(w)
+        assert await w.recalled() == set()
+        async with beside(settings, "mark") as workspace:
+            assert await code.hide_marked(workspace) == 1
+
+        assert await w.recalled() == {A}
+
+
 async def test_by_default_they_are_marked_and_the_move_is_offered(
     settings: Settings, project: Path
 ) -> None:
@@ -150,3 +192,31 @@ async def test_a_session_that_ends_after_it_leaves_nothing_recalled(
 
     assert isinstance(found, SearchResults)
     assert [hit.record.content for hit in found.hits] == [A]
+
+
+async def test_the_first_call_after_it_recalls_nothing_of_what_was_left(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """The prompt that shows it is not in the transcript when it is typed, but soon after."""
+    async with at_work(settings, project, "follow") as w:
+        story = [entry("p1", None, "user", "We begin."), entry("a1", "p1", "assistant", "Done.")]
+        file = str(transcript(tmp_path, *story))
+        hook("stop", {"transcript_path": file}, project, CLAUDE_CONFIG_DIR=str(tmp_path))
+        at = format_time(now())
+        told = json.dumps({"memoryId": await w.write(B)})
+        story.append(entry("p2", "a1", "user", "And Redis?", timestamp=at))
+        block = [{"type": "tool_result", "tool_use_id": "t", "content": told}]
+        story.append(entry("r2", "p2", "user", block, toolUseResult=told, timestamp=at))
+        transcript(tmp_path, *story)
+        hook("stop", {"transcript_path": file}, project, CLAUDE_CONFIG_DIR=str(tmp_path))
+        asked = {"prompt": "go on", "session_id": SESSION, "transcript_path": file}
+        assert B not in await read(w.client, "prompt_context", **asked)
+        assert await w.recalled() == {A, B}
+        later = format_time(now() + timedelta(seconds=1))
+        transcript(tmp_path, *story, entry("p3", "a1", "user", "Leave it.", timestamp=later))
+        assert await w.recalled() == {A}
+        hook("stop", {"transcript_path": file}, project, CLAUDE_CONFIG_DIR=str(tmp_path))
+        again = await prompted(w)
+
+        assert [told for told in w.told if "1 memory of the turns that were left" in told]
+        assert "went back" not in again

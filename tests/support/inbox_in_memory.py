@@ -71,6 +71,9 @@ class MemoryInbox:
     async def transcript(self, ended: SessionEnded) -> bytes | None:
         return self.transcripts.get(ended.transcript_path)
 
+    async def look_back(self, session: str, branch: str, transcript: str) -> bool:
+        return bool(session and branch and transcript)  # nobody goes back here
+
     async def findings(self) -> Sequence[Finding]:
         what = f"{len(self.set_aside)} are no events."
         return [Finding("inbox-strange", "should", what, "Look.")] if self.set_aside else []

@@ -12,5 +12,8 @@ class ReviewsInMemory:
     def note(self, record: Record, word: str) -> None:
         self._said.add((record.id, word))
 
+    def withdraw(self, record: Record, word: str) -> None:
+        self._said.discard((record.id, word))
+
     def knows(self, record: Record, word: str) -> bool:
         return (record.id, word) in self._said

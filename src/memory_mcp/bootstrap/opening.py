@@ -46,7 +46,9 @@ _CLOSEOUTS_MAX: Final = 200
 
 _SUMMARIES_MAX: Final = 40
 
-_MOVED: Final = "The code under {} here has moved on: `memory-mcp stale` (prompt review_stale)."
+_MOVED: Final = (
+    "The code under at least {} has moved on: `memory-mcp stale` lists all (prompt review_stale)."
+)
 """Said of the memories that compete for the opening: to look at every one takes too long."""
 
 _BRANCH_CHARS_MAX: Final = 64

@@ -75,30 +75,36 @@ def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
     return (f"It names code: with {argument} it is told when that changes.",)
 
 
-def check_cites(workspace: Workspace, record: Record) -> list[Checked]:
-    """What became of each citation of the memory."""
+def check_cites(workspace: Workspace, record: Record, *, wait: bool = False) -> list[Checked]:
+    """What became of each citation of the memory; `wait` until git has said what was renamed."""
     files = workspace.code
-    return [check_citation(files, each) for each in record.cites] if files else []
+    return [check_citation(files, each, wait=wait) for each in record.cites] if files else []
 
 
-def check_citation(files: CodeFiles, cited: Citation) -> Checked:
+def check_citation(files: CodeFiles, cited: Citation, *, wait: bool = False) -> Checked:
     """What became of it: unchanged, also in another place; changed; or gone."""
     place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
     file = files.read(cited.path)
     if isinstance(file, str):
-        return _check_moved(files, place, cited)
+        return _check_moved(files, place, cited, wait=wait)
+    return _check_file(file, place, cited)
+
+
+def _check_file(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
+    """What became of it in the file where it is to be found."""
     if file.blob == cited.blob:
         return Checked(str(place), "holds")
     if found := _find_lines(file, cited):
-        now = "" if cited.symbol or found == place else str(found)
-        return Checked(str(place), "holds", now)
+        now = replace(place, path=file.path) if cited.symbol else found
+        return Checked(str(place), "holds", "" if now == place else str(now))
+    now = "" if file.path == place.path else str(replace(place, path=file.path))
+    there = len(file.lines) >= cited.first
     if cited.symbol and knows_symbols(file.path):
-        there = find_symbol(file.list_symbols(list_symbols), cited.symbol)
-        return Checked(str(place), "changed" if there else "gone")
-    return Checked(str(place), "changed" if len(file.lines) >= cited.first else "gone")
+        there = find_symbol(file.list_symbols(list_symbols), cited.symbol) is not None
+    return Checked(str(place), "changed", now) if there else Checked(str(place), "gone")
 
 
-def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation) -> Checked:
+def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation, *, wait: bool) -> Checked:
     """What became of a file that is not there: it may have been renamed, and changed as well."""
     moved = files.find_blob(cited.blob)
     found = files.read(moved) if moved and moved != cited.path else ""
@@ -109,19 +115,27 @@ def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation) -> Checke
         if not isinstance(file, str) and (lines := _find_lines(file, cited)):
             now = replace(place, path=path) if cited.symbol else lines
             return Checked(str(place), "holds", str(now))
-    return Checked(str(place), "gone")
+    renamed = files.find_renamed(cited.path, cited.commit, wait=wait)
+    there = files.read(renamed) if renamed else ""
+    return (
+        Checked(str(place), "gone") if isinstance(there, str) else _check_file(there, place, cited)
+    )
 
 
 def _find_lines(file: CodeFile, cited: Citation) -> CitedPlace | None:
     """Where the cited lines stand in the file now: mostly where they stood."""
-    if not (cited.first or cited.symbol) or not cited.count:
+    first, last = cited.first, cited.last
+    if cited.symbol and not cited.count:  # the first that were written do not say how many lines
+        first, last = find_symbol(file.list_symbols(list_symbols), cited.symbol) or (0, 0)
+    count = cited.count or (last - first + 1 if first else 0)
+    if not count:
         return None
-    same = file.lines[cited.first - 1 : cited.last] if cited.first else []
-    if len(same) == cited.count and hash_lines(same) == cited.text:
-        at = cited.first
+    same = file.lines[first - 1 : last] if first else []
+    if len(same) == count and hash_lines(same) == cited.text:
+        at = first
     else:
-        at = file.find_text(cited.text, cited.count, cited.size)
-    return CitedPlace(file.path, at, at + cited.count - 1) if at else None
+        at = file.find_text(cited.text, count, cited.size)
+    return CitedPlace(file.path, at, at + count - 1) if at else None
 
 
 def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation | str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from memory_mcp.code.rewinds import find_marked, undo_rewind
+from memory_mcp.code.rewinds import count_hidden, find_marked, undo_rewind
 from memory_mcp.domain.git import GitMode, GitPlace, Mark
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.normalise import pluralise
@@ -135,7 +135,7 @@ async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     at = format_time(last.created_at) if last else ""
     if event and event.at >= at and event.rewound:
         message = await undo_rewind(workspace, git, event)
-        return GitMoved(len(event.rewound), f"{message} {_ERASING}")
+        return GitMoved(await count_hidden(workspace, event), f"{message} {_ERASING}")
     if event and event.at >= at and set(event.hides) <= git.standing.hides:
         count = await count_memories(workspace, timeline, event.hides)
         await _anchor_here(workspace, git, event.hides, "elsewhere, kept at")
@@ -221,7 +221,7 @@ async def _group_rewound(workspace: Workspace, git: GitFollower) -> Sequence[Git
     """What turns wrote that were taken back: what is marked, and what the last one hid."""
     event = git.history.load().event
     marked = len(await find_marked(workspace))
-    hidden = len(event.rewound) if event and event.lifts else 0
+    hidden = await count_hidden(workspace, event) if event and event.lifts else 0
     groups = (
         GitGroup(Mark("rewound"), marked, "rewind", "memory-mcp git rewind", hidden=False),
         GitGroup(Mark("rewound"), hidden, "rewind", "memory-mcp undo", hidden=True),

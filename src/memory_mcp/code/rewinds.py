@@ -1,11 +1,12 @@
 """What the turns wrote that a user left by going back in the conversation (`/rewind`).
 
 In `follow` it is taken out of sight, in `mark` it is marked. The move carries a reason, which hides
-nothing itself; an exclusion that hides for as long as the reason counts; and a copy of what the
-hidden memories had taken the place of. To bury the reason undoes all of it at once.
+nothing itself; an exclusion that hides for as long as the reason counts; and a copy of what these
+turns had replaced or forgotten. To bury the reason undoes all of it at once.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -39,10 +40,14 @@ _CAPTURED: Final = "captured"
 
 @frozen
 class LeftMemories:
-    """What left turns wrote, and whether it is hidden or marked; what is durable stays."""
+    """What left turns wrote, and whether it is hidden or marked; what is durable stays.
+
+    `forgot` is how many memories they had forgotten that are still on disk.
+    """
 
     records: Sequence[Record] = ()
     durable: Sequence[Record] = ()
+    forgot: int = 0
     hidden: bool = False
     marked: bool = False
 
@@ -52,18 +57,22 @@ async def follow_rewind(workspace: Workspace, event: ConversationRewound) -> Lef
 
     It says the same if it is asked twice, but hides once: what is hidden is found no more.
     """
-    found = await _find_written(workspace, event)
-    moving = [record for record in found if not record.durable]
-    durable = [record for record in found if record.durable]
+    written = await _find_written(workspace, event)
+    leading = await _find_leading(workspace, written)
+    told = [record for record in leading if record.kind in MEMORY_KINDS]
+    durable = [record for record in told if record.durable]
+    moving = [record for record in told if not record.durable]
+    left = LeftMemories(moving, durable, len(leading) - len(told))
     git = workspace.git
-    ids = tuple(record.id for record in moving)
-    if not ids or git is None or git.find_mode() == "off" or refuse_writes(workspace):
-        return LeftMemories(moving, durable)
-    if git.find_mode() == "mark":
+    ids = tuple(record.id for record in written if not record.durable)
+    mode = git.find_mode() if git else "off"
+    if git is None or mode == "off" or refuse_writes(workspace) or len(leading) == len(durable):
+        return left
+    if mode == "mark":
         await _mark(git, ids)
-        return LeftMemories(moving, durable, marked=True)
+        return replace(left, marked=True)
     await _hide(workspace, git, ids)
-    return LeftMemories(moving, durable, hidden=True)
+    return replace(left, hidden=True)
 
 
 async def hide_marked(workspace: Workspace) -> int | Skipped:
@@ -71,28 +80,32 @@ async def hide_marked(workspace: Workspace) -> int | Skipped:
     if skipped := refuse_writes(workspace):
         return skipped
     git = workspace.git
-    ids = await find_marked(workspace) if git else ()
-    if git is None or not ids:
+    marked = await find_marked(workspace)
+    if git is None or not marked:
         return 0
+    ids = git.history.load().rewound
     await _hide(workspace, git, ids)
     await _mark(git, ids, marked=False)
-    return len(ids)
+    return len(marked)
 
 
-async def find_marked(workspace: Workspace) -> tuple[RecordId, ...]:
-    """The visible memories that are marked as written in turns that were left."""
+async def find_marked(workspace: Workspace) -> Sequence[Record]:
+    """What is marked as written in turns that were left, and still counts."""
     git = workspace.git
     marked = git.history.load().rewound if git else ()
-    if not marked:
-        return ()
-    view = make_view(workspace, (await load_head(workspace)).timeline)
-    seen = await workspace.project.index.visible(marked, view)
-    return tuple(id_ for id_ in marked if id_ in seen)
+    return await _find_leading(workspace, await load_records(workspace.project, list(marked)))
+
+
+async def count_hidden(workspace: Workspace, event: GitEvent) -> int:
+    """How many memories the last rewind took out of sight: of what was replaced, the last."""
+    written = await load_records(workspace.project, list(event.rewound))
+    replaced = {id_ for record in written for id_ in record.supersedes}
+    return sum(each.kind in MEMORY_KINDS and each.id not in replaced for each in written)
 
 
 async def undo_rewind(workspace: Workspace, git: GitFollower, event: GitEvent) -> str:
     """Bring back what the last rewind took out of sight; done again, take it out of sight."""
-    many = pluralise(len(event.rewound))
+    many = pluralise(await count_hidden(workspace, event))
     if not event.lifts:
         await _hide(workspace, git, event.rewound)
         return f"{many} of turns that were taken back not recalled any more."
@@ -109,22 +122,48 @@ async def undo_rewind(workspace: Workspace, git: GitFollower, event: GitEvent) -
 
 
 async def _find_written(workspace: Workspace, event: ConversationRewound) -> list[Record]:
-    """What these turns wrote: what their tools named and this session wrote since, or captured."""
+    """What these turns wrote: what their tools named and this session wrote since, or captured.
+
+    With it what they replaced themselves, and the tombstones of what they forgot.
+    """
     if not isinstance(event.since, datetime) or not isinstance(event.until, datetime):
         return []
     view = make_view(workspace, (await load_head(workspace)).timeline)
     session = workspace.named(event.session)
     found: dict[RecordId, Record] = {}
     for bank in workspace.banks:
-        seen = await bank.index.visible(event.ids, view)
-        for record in await load_records(bank, sorted(seen)):
+        for record in await load_records(bank, list(event.ids)):
             own = record.origin.session == session and record.created_at >= event.since
             if own and record.kind in MEMORY_KINDS:
                 found[record.id] = record
-    captured = Filters(session=session, since=event.since, until=event.until, tags=(_CAPTURED,))
+    since = Filters(session=session, since=event.since)
+    captured = replace(since, until=event.until, tags=(_CAPTURED,))
+    buried = replace(since, kinds=frozenset({"tombstone"}), history=True, reach="project")
     for record in (await load_newest(workspace, view, captured, RESULTS_MAX)).records:
         found[record.id] = record
+    for record in (await load_newest(workspace, view, buried, RESULTS_MAX)).records:
+        if not record.erases and set(record.supersedes) & set(event.ids):
+            found[record.id] = record
     return [found[id_] for id_ in sorted(found)]
+
+
+async def _find_leading(workspace: Workspace, written: Sequence[Record]) -> list[Record]:
+    """Those that count: what is visible, and tombstones of what is said nowhere else now."""
+    view = make_view(workspace, (await load_head(workspace)).timeline)
+    ids = {record.id for record in written}
+    seen = {id_ for bank in workspace.banks for id_ in await bank.index.visible(ids, view)}
+    bank = workspace.project
+    leading: list[Record] = []
+    for record in written:
+        counts = record.id in seen
+        if record.kind == "tombstone":
+            forgotten = await load_records(bank, sorted(set(record.supersedes) - ids))
+            said = frozenset(old.statement for old in forgotten if old.statement)
+            again = Filters(statements=said, kinds=MEMORY_KINDS)
+            counts = bool(said) and not await bank.index.count(view, again)
+        if counts:
+            leading.append(record)
+    return leading
 
 
 async def _mark(git: GitFollower, ids: Sequence[RecordId], *, marked: bool = True) -> None:
@@ -136,28 +175,44 @@ async def _mark(git: GitFollower, ids: Sequence[RecordId], *, marked: bool = Tru
 
 async def _hide(workspace: Workspace, git: GitFollower, ids: Sequence[RecordId]) -> None:
     """Take them out of sight in one move, and bring back what they had taken the place of."""
-    left = await load_records(workspace.project, list(ids))
-    older = {id_ for record in left for id_ in record.supersedes} - set(ids)
+    written = {each.id: each for each in await load_records(workspace.project, list(ids))}
+    left = [record.id for record in await _find_leading(workspace, [*written.values()])]
+    for id_ in left:  # it grows by what these replaced of their own
+        left += [old for old in written[id_].supersedes if old in written and old not in left]
+    older = {id_ for each in left for id_ in written[each].supersedes} - set(left)
     replaced = await load_records(workspace.project, sorted(older))
-    why = f"git: /rewind took back the turns that wrote {pluralise(len(ids))}"
+    forgot = {id_ for each in left if written[each].kind == "tombstone"
+              for id_ in written[each].supersedes}  # fmt: skip
+    event = GitEvent(at="", text="", rewound=tuple(left))
+    many = pluralise(await count_hidden(workspace, event))
+    why = f"git: /rewind took back the turns that wrote {many}"
     reasons: list[RecordId] = []
 
     def exclude(head: Head, place: Callable[[], RecordContext]) -> list[Record]:
         del head
         reason = build_on_timeline(place(), "tombstone", why)
-        exclusion = build_exclusion(ids, place(), why, because=[reason.id])
+        exclusion = build_exclusion(left, place(), why, because=[reason.id])
         reasons[:] = [reason.id]
-        return [reason, *(_copy(old, place(), reason.id) for old in replaced), exclusion]
+        return [
+            reason,
+            *(_copy(old, place(), reason.id, forgotten=old.id in forgot) for old in replaced),
+            exclusion,
+        ]
 
     await _write(workspace, why, exclude)
     at = format_time(workspace.clock.now())
-    event = GitEvent(at=at, text=why, rewound=tuple(ids), lifts=tuple(reasons))
-    await _note_event(git, event)
+    changes = {"at": at, "text": why, "lifts": tuple(reasons)}
+    await _note_event(git, event.model_copy(update=changes))
 
 
-def _copy(old: Record, place: RecordContext, reason: RecordId) -> Record:
-    """What a memory said before another took its place; it counts as long as the reason does."""
+def _copy(old: Record, place: RecordContext, reason: RecordId, *, forgotten: bool) -> Record:
+    """What a memory said before another took its place; it counts as long as the reason does.
+
+    Nothing made of a forgotten one would count, so that copy is its next version instead.
+    """
     again = correct_record(old, old.content, old.title, place)
+    if forgotten:
+        return again.model_copy(update={"derived_from": (reason,)})
     return again.model_copy(update={"supersedes": (), "derived_from": (old.id, reason)})
 
 

@@ -53,7 +53,7 @@ async def find_stale(workspace: Workspace, limit: int = 0) -> StaleReport | Skip
 def _check_all(workspace: Workspace, citing: Sequence[Record]) -> list[StaleMemory]:
     found: list[StaleMemory] = []
     for record in citing:
-        bad = [each for each in check_cites(workspace, record) if each.state != "holds"]
+        bad = [each for each in check_cites(workspace, record, wait=True) if each.state != "holds"]
         if bad:
             found.append(StaleMemory(record, bad))
     return found

@@ -117,6 +117,17 @@ def replace_states(
     )
 
 
+def ask_again(known: Suggestions, statement: str, user: str) -> Suggestions:
+    """The suggestions, the decided one of this statement open again, in these words."""
+    said = {"statement": statement, "state": "named"}
+    return tuple(
+        each.model_copy(update=said)
+        if each.user == user and each.digest == digest_statement(statement) and not each.is_open
+        else each
+        for each in known
+    )
+
+
 def withdraw_since(known: Suggestions, session: str, since: datetime) -> Suggestions:
     """Without what the session said from that moment on and nobody has answered."""
     return tuple(

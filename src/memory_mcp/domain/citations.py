@@ -77,7 +77,9 @@ class Checked:
             case "holds":
                 return f"{self.place} holds" + (f" (now {self.now})" if self.now else "")
             case "changed":
-                return f"{self.place} has changed since"
+                return f"{self.place} has changed since" + (
+                    f" (now {self.now})" if self.now else ""
+                )
             case "gone":
                 return f"{self.place} is gone"
 

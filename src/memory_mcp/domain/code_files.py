@@ -41,7 +41,7 @@ class CodeFile:
     def find_text(self, text: str, count: int, size: int) -> int:
         """Where a text of this hash, so many lines and characters begins; 0 if it is not here.
 
-        Only what has as many characters is hashed.
+        Only what has as many characters is hashed; all of it, where their number is not known.
         """
         if text not in self._found:
             self._found[text] = self._find_text(text, count, size)
@@ -50,6 +50,8 @@ class CodeFile:
     def _find_text(self, text: str, count: int, size: int) -> int:
         sums = self.sums
         for at, (start, end) in enumerate(zip(sums, sums[count:], strict=False)):
-            if end - start == size and hash_lines(self.lines[at : at + count]) == text:
+            if (not size or end - start == size) and hash_lines(
+                self.lines[at : at + count]
+            ) == text:
                 return at + 1
         return 0

@@ -31,14 +31,7 @@ from memory_mcp.hooks.files import (
 )
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, find_shown_ids, render_opening
 from memory_mcp.hooks.place import Place, find_place
-from memory_mcp.hooks.transcript import (
-    FAR_BYTES_MAX,
-    find_left_turns,
-    is_transcript,
-    last_prompt,
-    parse_entries,
-    read_tail,
-)
+from memory_mcp.hooks.transcript import is_transcript, read_left_turns
 
 _REMINDER: Final = (
     "{} turns have passed since the last consolidation or reminder. Call the memory tool "
@@ -147,15 +140,10 @@ def _note_rewind(place: Place, event: _Event, session: str, noted: str) -> str:
     trees = (place.project, place.work_tree)
     if not is_transcript(path, session, trees, place.client):
         return noted
-    data, is_all = read_tail(path)
-    if noted and not is_all and noted.encode() not in data:
-        data = read_tail(path, FAR_BYTES_MAX)[0]
-    entries = parse_entries(data)
-    left = find_left_turns(entries, noted)
+    left, newest = read_left_turns(path, noted)
     if left is not None:
-        rewound = {"event": "rewound", "session": session, "branch": place.branch}
-        leave_event(place.machine, {**rewound, **left._asdict()})
-    return last_prompt(entries) or noted
+        leave_event(place.machine, left.as_event(session, place.branch))
+    return newest
 
 
 def _count_of(noted: _Event, name: str) -> int:

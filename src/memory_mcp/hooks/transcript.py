@@ -56,6 +56,10 @@ class LeftTurns(NamedTuple):
     until: str
     ids: list[str]
 
+    def as_event(self, session: str, branch: str) -> dict[str, Any]:
+        """What the inbox is left of it."""
+        return {"event": "rewound", "session": session, "branch": branch, **self._asdict()}
+
 
 def is_transcript(path: str, session: str, trees: Iterable[str], client: str = "") -> bool:
     """Whether it is the session's own transcript, in the folder where its client keeps them.
@@ -92,6 +96,19 @@ def read_tail(path: str, bytes_max: int = TAIL_BYTES_MAX) -> tuple[bytes, bool]:
         file.seek(start)
         data = file.read(bytes_max)
     return (data.partition(b"\n")[2] if start else data), start == 0
+
+
+def read_left_turns(path: str, noted: str) -> tuple[LeftTurns | None, str]:
+    """What was left since the noted prompt was the newest, and which prompt is that now.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    data, is_all = read_tail(path)
+    if noted and not is_all and noted.encode() not in data:
+        data = read_tail(path, FAR_BYTES_MAX)[0]
+    entries = parse_entries(data)
+    return find_left_turns(entries, noted), last_prompt(entries) or noted
 
 
 def parse_entries(data: bytes) -> list[TranscriptEntry]:

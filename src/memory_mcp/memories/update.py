@@ -1,4 +1,4 @@
-"""Corrects one memory."""
+"""Corrects one memory, pins it, or puts back what was replaced or hidden."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -8,21 +8,32 @@ from memory_mcp.code import cite_again
 from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.profile import LABELS, find_profile_field
-from memory_mcp.domain.record import Draft, Record
+from memory_mcp.domain.record import Draft, Kind, Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head_to_write, load_view, make_view, make_writing
-from memory_mcp.engine.records import choose_bank, describe_line, refuse_checkpoint, require_memory
+from memory_mcp.engine.records import (
+    choose_bank,
+    describe_line,
+    load_records,
+    refuse_checkpoint,
+    require_memory,
+)
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
-from memory_mcp.engine.workspace import Workspace, refuse_writes
-from memory_mcp.errors import InvalidRequestError
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
+from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.hints import name_id
 from memory_mcp.profile import find_time_zone, sync_profile
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
 
 _HOLDS_AGAIN: Final = "This was rejected on {:%Y-%m-%d} ({}); now it holds again."
+
+_HIDING_MAX: Final = 200
+"""The newest tombstones among which the one is looked for that hides a memory."""
 
 
 async def update_memory(
@@ -65,7 +76,9 @@ async def update_memory(
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
-    cites, recited = cite_again(workspace, old.cites, record.origin.commit)
+    cites, recited = old.cites, ()
+    if pinned is None:  # whoever pins a memory says nothing of the code that it cites
+        cites, recited = cite_again(workspace, old.cites, record.origin.commit)
     update: dict[str, Any] = {
         "supersedes": tuple(sorted(replaced)),
         "derived_from": sources,
@@ -107,6 +120,66 @@ async def pin_memory(workspace: Workspace, memory_id: str, *, pinned: bool) -> A
         return skipped
     old = await require_memory(workspace, memory_id, await load_view(workspace))
     return await update_memory(workspace, old.id, old.content, old.title, pinned=pinned)
+
+
+async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "") -> AddOutcome:
+    """Remember a memory again as it was, with its labels and what it cited then.
+
+    It is written anew, in the place of `instead`, a visible memory, or of the tombstones that hide
+    it. What it cites is not looked at: who puts it back has not said that the code still agrees.
+
+    Raises:
+        UnknownMemoryError: nothing of this id is stored, or `instead` is not visible.
+        InvalidRequestError: nothing hides it, it has expired, or it is a checkpoint.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    timeline = (await load_head_to_write(workspace)).timeline
+    view = make_view(workspace, timeline)
+    old = await _require_stored(workspace, memory_id)
+    bank = choose_bank(workspace, old)
+    at = workspace.clock.now()
+    if await bank.index.visible([old.id], view):
+        raise InvalidRequestError(f"{name_id(old.id)} holds: nothing hides it.")
+    if old.expires_at and old.expires_at <= at:
+        raise InvalidRequestError(
+            f"{name_id(old.id)} expired on {old.expires_at:%Y-%m-%d}. Add it anew if it holds."
+        )
+    if instead:
+        hiding = [await require_memory(workspace, instead, view)]
+        refuse_checkpoint(hiding[0])
+    else:
+        hiding = await _find_tombstones(bank, old, view)
+    record = correct_record(old, old.content, old.title, make_writing(workspace, timeline, at))
+    same = [r for r in await find_exact_matches(workspace, bank, record, view)
+            if _is_replaceable(r, old)]  # fmt: skip
+    replaced = {each.id: each for each in (old, *hiding, *same)}
+    whole = {"supersedes": tuple(sorted(replaced)), "derived_from": old.derived_from}
+    record = record.model_copy(update=whole)
+    notes = await bank.keep(record)
+    notes += await sync_profile(workspace, record, record.supersedes)
+    notes += await withdraw_removed(workspace, bank)
+    notes += (*await describe_line(workspace, record), *await describe_pending(workspace))
+    memories = tuple(each.id for each in (*hiding, *same) if each.recalled)
+    return MemoryAdded(record, replaced=memories, notes=notes)
+
+
+async def _require_stored(workspace: Workspace, memory_id: str) -> Record:
+    """The memory of that id, visible or not."""
+    wanted = RecordId(memory_id.strip().casefold())
+    for bank in workspace.banks:
+        for record in await load_records(bank, [wanted]):
+            refuse_checkpoint(record)
+            if record.recalled:
+                return record
+    raise UnknownMemoryError(memory_id)
+
+
+async def _find_tombstones(bank: MemoryBank, old: Record, view: View) -> list[Record]:
+    """The visible tombstones that hide the memory."""
+    wanted = Filters(history=True, kinds=frozenset[Kind]({"tombstone"}))
+    found = await load_records(bank, await bank.index.find(view, wanted, _HIDING_MAX))
+    return [each for each in found if old.id in each.supersedes]
 
 
 def _parse_fact(old: Record, content: str) -> str:

@@ -59,11 +59,13 @@ class ProjectTrust(Protocol):
 class Reviews(Protocol):
     """What the user said of records that other members of a project wrote.
 
-    `note` is durable when it returns, and idempotent. A word for one record says nothing of
-    another. What the file system refuses raises `StoreUnavailableError`.
+    `note` is durable when it returns, and idempotent; so is `withdraw`, which takes a word back.
+    A word for one record says nothing of another. What the file system refuses raises
+    `StoreUnavailableError`.
     """
 
     def note(self, record: Record, word: str) -> None: ...
+    def withdraw(self, record: Record, word: str) -> None: ...
     def knows(self, record: Record, word: str) -> bool: ...
 
 

@@ -34,6 +34,9 @@ class Inbox(Protocol):
       turns.
     - `transcript` returns the end of the transcript that an event names, from the start of a line;
       None if it is gone, or not where a client keeps transcripts.
+    - `look_back` leaves a `ConversationRewound` if the transcript shows that the user went back
+      since the prompt that was noted last, and notes the newest; whether that is another one. It
+      reads a transcript again only when that has changed.
     - `findings` names what was moved aside.
     - What the file system refuses raises `StoreUnavailableError`.
     """
@@ -47,6 +50,7 @@ class Inbox(Protocol):
     async def note_branch(self, session: str, branch: str) -> None: ...
     async def note_consolidated(self, session: str) -> None: ...
     async def transcript(self, ended: SessionEnded) -> bytes | None: ...
+    async def look_back(self, session: str, branch: str, transcript: str) -> bool: ...
     async def findings(self) -> Sequence[Finding]: ...
 
 

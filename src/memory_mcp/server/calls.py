@@ -26,6 +26,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextConten
 from pydantic import ValidationError, create_model
 from pydantic_core import to_json
 
+from memory_mcp import sessions
 from memory_mcp.deadlines import run_with_deadline
 from memory_mcp.domain.json_input import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
@@ -125,6 +126,9 @@ class MemoryTool(Tool):
         """Run, and answer with a sentence where the call could have been a better one."""
         arguments = {name: value for name, value in arguments.items() if value is not None}
         self._refuse_unknown(arguments)
+        workspace = cast("Workspace", context.request_context.lifespan_context)
+        if workspace.conversations.prompts.watched and context.headers is None:
+            await sessions.follow_conversation(bind_caller(context))
         try:
             answer = await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
@@ -142,7 +146,6 @@ class MemoryTool(Tool):
             if not all(e["type"] in _UNKNOWN_VALUES for e in error.__cause__.errors()):
                 raise ToolError(complaint) from error.__cause__
             answer = self._answer_error(complaint)
-        workspace = cast("Workspace", context.request_context.lifespan_context)
         told = workspace.git.take_notes() if workspace.git else []
         return _add_note(answer, (*workspace.policy.warnings, *told))
 

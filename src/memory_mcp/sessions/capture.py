@@ -27,6 +27,7 @@ from memory_mcp.domain.captures import (
     SuggestionsDecided,
     SuggestionState,
     add_new,
+    ask_again,
     digest_statement,
     drop_expired,
     replace_states,
@@ -181,7 +182,7 @@ async def decide_suggestions(
 ) -> SuggestionsDecided | Skipped:
     """Keep or drop what the user was shown; what was not shown yet goes on waiting.
 
-    `only` is a part of the one that is meant; without it all are decided.
+    `only` is the one that is meant, or a part of those that are; without it all are decided.
 
     Raises:
         InvalidRequestError: nothing waits for the user's word.
@@ -195,6 +196,7 @@ async def decide_suggestions(
         if each.state == "named" and _holds_here(workspace, each, timeline)
         if only.strip().casefold() in each.statement.casefold()
     ]
+    asked = [each for each in asked if each.statement == only] or asked
     if not asked:
         raise InvalidRequestError(
             "Nothing waits for the user's word: it was decided, it has expired, or a backtrack "
@@ -204,6 +206,26 @@ async def decide_suggestions(
     states: dict[str, SuggestionState] = {each.digest: "decided" for each in asked}
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     return SuggestionsDecided(tuple(outcomes), 0 if keep else len(asked))
+
+
+async def suggest_again(workspace: Workspace, statement: str) -> Capture | Skipped:
+    """Have a decided suggestion wait for the user's word again, at the place where it was said.
+
+    Raises:
+        InvalidRequestError: nothing of these words was decided.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    digest = digest_statement(statement)
+    for each in await _load(workspace):
+        if each.digest == digest and not each.is_open:
+            change = partial(ask_again, statement=statement, user=workspace.scope.user)
+            await _change(workspace, change)
+            return replace(each.capture, statement=statement)
+    raise InvalidRequestError(
+        f"Nothing of these words was suggested and decided: {statement[:_NAMED_CHARS_MAX]!r}. "
+        f"To keep a statement, give it to {name_step('add_memory', content=...)}."
+    )
 
 
 async def withdraw_captures(workspace: Workspace, session: str, since: datetime) -> None:

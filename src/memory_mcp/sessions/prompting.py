@@ -50,7 +50,7 @@ async def prompt_context(
     """The text to put before this prompt; nearly always empty."""
     if refuse_reads(workspace):
         return ""
-    shown = _load_shown(workspace, session)
+    shown = _load_shown(workspace, session, transcript)
     if workspace.caller.branch != workspace.conversations.begun_on and not shown.greeted:
         await note_branch(workspace)  # `/clear` began another session on the same branch
     await _finish_captures(workspace)
@@ -96,7 +96,7 @@ async def _describe_user(workspace: Workspace, view: View) -> str:
     return ""
 
 
-def _load_shown(workspace: Workspace, session: str) -> ShownMemories:
+def _load_shown(workspace: Workspace, session: str, transcript: str) -> ShownMemories:
     """What the session was shown. It becomes the current one if one client owns the server."""
     prompts = workspace.conversations.prompts
     prompts.came.set()
@@ -104,6 +104,8 @@ def _load_shown(workspace: Workspace, session: str) -> ShownMemories:
         if prompts.session:
             workspace.conversations.begin_anew(workspace.caller.conversation)
         prompts.session = session
+    if workspace.caller.conversation == "":
+        prompts.watched = transcript
     return prompts.of(session or workspace.caller.conversation or "")
 
 

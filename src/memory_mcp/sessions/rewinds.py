@@ -1,6 +1,7 @@
 """Follows a conversation in which the user went back: what the turns that were left had written."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -26,7 +27,7 @@ _MARKED: Final = (
     "brings it back."
 )
 _HIDDEN: Final = (
-    "{} of the turns that were left not recalled any more; `memory-mcp undo` brings that back."
+    "{} of the turns that were left not recalled any more{}; `memory-mcp undo` brings that back."
 )
 _KEPT: Final = " What is named below lies outside of the timeline, and stays."
 
@@ -41,6 +42,29 @@ async def note_rewinds(workspace: Workspace, session: str) -> None:
             event = entry.event
             if isinstance(event, ConversationRewound) and event.session == session:
                 await _follow(workspace, entry, event)
+
+
+async def follow_conversation(workspace: Workspace) -> None:
+    """Follow a rewind with the first call after it, and have the answer to that tell it.
+
+    The prompt that shows it stands in the transcript when its turn calls a tool; that is looked
+    for until it is there, once a turn.
+    """
+    prompts = workspace.conversations.prompts
+    transcript, session = prompts.watched, prompts.session
+    if not transcript or workspace.caller.conversation != "" or refuse_writes(workspace):
+        return
+    with suppress(MemoryMcpError):  # the next call tries again
+        if not await workspace.inbox.look_back(session, workspace.caller.branch, transcript):
+            return
+        if prompts.watched == transcript:
+            prompts.watched = ""
+        await note_rewinds(workspace, session)
+    shown = prompts.of(session)
+    said, named = shown.left
+    if said and workspace.git is not None:
+        workspace.git.tell("\n- ".join([said, *named]))
+        shown.left = "", ()
 
 
 async def take_rewinds(workspace: Workspace, session: str) -> tuple[str, Sequence[str]]:
@@ -65,12 +89,13 @@ async def _follow(workspace: Workspace, entry: InboxEvent, event: ConversationRe
 
 
 def _describe(left: LeftMemories) -> tuple[str, tuple[str, ...]]:
-    if not left.records and not left.durable:
+    if not left.records and not left.durable and not left.forgot:
         return "", ()
     if left.hidden:
+        again = f", and {left.forgot} that they had forgotten recalled again" * bool(left.forgot)
         kept = _KEPT if left.durable else ""
-        said = f"{_WENT_BACK}{_HIDDEN.format(pluralise(len(left.records)))}{kept}"
-        return said, _name(left.durable)
+        hidden = _HIDDEN.format(pluralise(len(left.records)), again)
+        return f"{_WENT_BACK}{hidden}{kept}", _name(left.durable)
     return _WENT_BACK + (_MARKED if left.marked else _ASK), _name([*left.records, *left.durable])
 
 

@@ -2,7 +2,7 @@
 
 An action without `confirm` says what it would do, in the words of the tools, and gives a token.
 With that token it is carried out, if what it would do is still the same. Erasing asks a second
-time. The answer names the action that takes it back, if there is one.
+time. The answer names the action that takes it back; where there is none, the question says so.
 """
 
 import hashlib
@@ -11,12 +11,20 @@ from typing import Annotated, Any, Final, Literal, assert_never
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from memory_mcp import branches, memories, sessions
+from memory_mcp.domain.captures import SuggestionsDecided
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
-from memory_mcp.domain.outcomes import AddOutcome, Backtracked, MemoryAdded, MovePreview, Skipped
-from memory_mcp.domain.record import Draft, Kind, Record
-from memory_mcp.domain.search import Filters
+from memory_mcp.domain.outcomes import (
+    AddOutcome,
+    Backtracked,
+    CheckpointDecided,
+    MemoryAdded,
+    MovePreview,
+    Skipped,
+)
+from memory_mcp.domain.record import Record
 from memory_mcp.engine.head import load_view
-from memory_mcp.engine.records import choose_bank, load_records, require_memory
+from memory_mcp.engine.records import load_records, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.render.difference import compare_words
@@ -33,10 +41,9 @@ from memory_mcp.trust import report_trust, revoke_trust, trust_project
 Fields = dict[str, Any]
 
 _QUOTED_CHARS_MAX: Final = 200
-_HIDING_MAX: Final = 200
-"""The newest tombstones among which the one is looked for that hides a memory."""
 
-_SURE: Final = "This cannot be undone. Erase for good?"
+_NO_WAY_BACK: Final = "This cannot be undone."
+_SURE: Final = f"{_NO_WAY_BACK} Erase for good?"
 
 
 class _Action(BaseModel):
@@ -80,11 +87,12 @@ class Forget(_Action):
     reason: str = ""
 
 
-class BringBack(_Action):
-    """Remember again what was hidden."""
+class PutBack(_Action):
+    """Remember again, as it was, what was hidden or what `instead` took the place of."""
 
-    action: Literal["bring_back"]
+    action: Literal["put_back"]
     memory_id: str
+    instead: str = ""
 
 
 class Pin(_Action):
@@ -123,8 +131,23 @@ class Suggest(_Action):
     """Keep or drop what the user said and was suggested."""
 
     action: Literal["suggestion"]
-    statement: str
+    statement: str = Field(min_length=1)
     keep: bool
+
+
+class WithdrawReview(_Action):
+    """Take the word on another member's memory back: it waits again."""
+
+    action: Literal["withdraw_review"]
+    memory_id: str
+    keep: bool
+
+
+class SuggestAgain(_Action):
+    """Have a suggestion that was dropped wait again."""
+
+    action: Literal["suggest_again"]
+    statement: str = Field(min_length=1)
 
 
 class Trust(_Action):
@@ -135,8 +158,8 @@ class Trust(_Action):
 
 
 Action = (
-    Backtrack | Undo | Correct | Forget | BringBack | Pin | CiteAgain | Decide | Review | Suggest
-    | Trust
+    Backtrack | Undo | Correct | Forget | PutBack | Pin | CiteAgain | Decide | Review
+    | WithdrawReview | Suggest | SuggestAgain | Trust
 )  # fmt: skip
 
 _ACTIONS: Final[TypeAdapter[Action]] = TypeAdapter(Annotated[Action, Field(discriminator="action")])
@@ -163,14 +186,21 @@ async def act(workspace: Workspace, action: Action) -> Fields:
     """
     if skipped := refuse_writes(workspace):
         return render_receipt(skipped)
-    if action.branch:
-        workspace = workspace.at(check_branch(action.branch))
+    if not action.branch:
+        return await _carry_out(workspace, action)
+    fields = await _carry_out(workspace.at(check_branch(action.branch)), action)
+    if "undo" in fields:  # it is taken back where it was done
+        fields["undo"] = {**fields["undo"], "branch": action.branch}
+    return fields
+
+
+async def _carry_out(workspace: Workspace, action: Action) -> Fields:
     match action:
         case Backtrack() | Undo() | Decide():
             return await _move(workspace, action)
-        case Correct() | Forget() | BringBack() | Pin() | CiteAgain():
+        case Correct() | Forget() | PutBack() | Pin() | CiteAgain():
             return await _change(workspace, action)
-        case Review() | Suggest() | Trust():
+        case Review() | WithdrawReview() | Suggest() | SuggestAgain() | Trust():
             return await _answer(workspace, action)
         case _:
             assert_never(action)
@@ -182,27 +212,24 @@ async def _move(workspace: Workspace, action: Backtrack | Undo | Decide) -> Fiel
             return await _backtrack(workspace, action)
         case Undo():
             return await _undo(workspace, action)
-        case Decide(checkpoint_id=id_, decision=decision, summary=summary):
-            done = await branches.decide_checkpoint(workspace, id_, decision, summary, again=False)
-            return render_receipt(done)
+        case Decide():
+            return await _decide(workspace, action)
 
 
 async def _change(
-    workspace: Workspace, action: Correct | Forget | BringBack | Pin | CiteAgain
+    workspace: Workspace, action: Correct | Forget | PutBack | Pin | CiteAgain
 ) -> Fields:
     match action:
         case Correct():
             return await _correct(workspace, action)
         case Forget():
             return await _forget(workspace, action)
-        case BringBack():
-            return await _bring_back(workspace, action)
+        case PutBack():
+            return await _put_back(workspace, action)
         case Pin():
             return await _pin(workspace, action)
-        case CiteAgain(memory_id=memory_id):
-            old = await require_memory(workspace, memory_id, await load_view(workspace))
-            done = await memories.update_memory(workspace, old.id, old.content, old.title)
-            return render_receipt(done)
+        case CiteAgain():
+            return await _cite_again(workspace, action)
 
 
 async def _backtrack(workspace: Workspace, action: Backtrack) -> Fields:
@@ -237,6 +264,29 @@ def _answer_move(done: Any, *, undo: bool) -> Fields:
     return fields
 
 
+async def _decide(workspace: Workspace, action: Decide) -> Fields:
+    """The pending checkpoint saved or skipped: no step of the timeline takes that back."""
+    report = await branches.report_head(workspace)
+    waiting = () if isinstance(report, Skipped) else report.pending
+    for each in waiting:
+        if each.id != action.checkpoint_id:
+            continue
+        summary = action.summary if action.decision == "edit" else each.summary
+        named = f"{each.id}, \u201c{cut(summary, _QUOTED_CHARS_MAX)}\u201d"
+        said = (
+            f"Skip {named}? It is no restore point then, and what its closeout says is hidden."
+            if action.decision == "skip"
+            else f"Save {named}? A backtrack can lead to it from then on."
+        )
+        token = _make_token("decide", each.id, action.decision, summary)
+        if asked := _ask(f"{said} {_NO_WAY_BACK}", token, action.confirm):
+            return asked
+    done = await branches.decide_checkpoint(
+        workspace, action.checkpoint_id, action.decision, action.summary, again=False
+    )
+    return {**render_receipt(done), "success": isinstance(done, CheckpointDecided)}
+
+
 async def _correct(workspace: Workspace, action: Correct) -> Fields:
     old = await require_memory(workspace, action.memory_id, await load_view(workspace))
     said = f"Replace what {_quote(old)} says? A backtrack brings the old text back."
@@ -250,12 +300,18 @@ async def _correct(workspace: Workspace, action: Correct) -> Fields:
 
 
 def _answer_correction(done: AddOutcome, old: Record) -> Fields:
-    """The receipt; the old text in the place of the new one takes it back."""
+    """The receipt; the old memory in the place of the new one takes it back."""
     fields = render_receipt(done)
     if isinstance(done, MemoryAdded):
-        back = {"memory_id": done.record.id, "content": old.content, "title": old.title}
-        fields["undo"] = {"action": "correct", **back}
+        fields["undo"] = _make_way_back(done.record.id, old.id)
     return fields
+
+
+def _make_way_back(new: RecordId, old: RecordId | None) -> Fields:
+    """The action that takes back what was written: in the place of another memory, or anew."""
+    if old:
+        return {"action": "put_back", "memory_id": old, "instead": new}
+    return {"action": "forget", "memory_id": new, "mode": "hide"}
 
 
 async def _forget(workspace: Workspace, action: Forget) -> Fields:
@@ -274,7 +330,7 @@ async def _forget(workspace: Workspace, action: Forget) -> Fields:
     done = await memories.forget_memory(workspace, target.id, action.reason, erase=erases)
     fields = render_receipt(done)
     if not erases and not isinstance(done, Skipped):
-        fields["undo"] = {"action": "bring_back", "memory_id": target.id}
+        fields["undo"] = {"action": "put_back", "memory_id": target.id}
     return fields
 
 
@@ -295,40 +351,37 @@ async def _find_any(workspace: Workspace, memory_id: str) -> Record | None:
     return None
 
 
-async def _bring_back(workspace: Workspace, action: BringBack) -> Fields:
-    """Write a hidden memory anew, in the place of what hides it."""
+async def _put_back(workspace: Workspace, action: PutBack) -> Fields:
     old = await _find_any(workspace, action.memory_id)
     if old is None:
         raise UnknownMemoryError(action.memory_id)
-    view = await load_view(workspace)
-    bank = choose_bank(workspace, old)
-    if await bank.index.visible([old.id], view):
-        raise InvalidRequestError(f"{_quote(old)} holds: nothing hides it.")
-    wanted = Filters(history=True, kinds=frozenset[Kind]({"tombstone"}))
-    tombstones = await load_records(bank, await bank.index.find(view, wanted, _HIDING_MAX))
-    hiding = [each.id for each in tombstones if old.id in each.supersedes]
-    draft = Draft(
-        content=old.content,
-        kind=old.kind,
-        title=old.title,
-        category=old.category,
-        tags=old.tags,
-        importance=old.importance,
-        pinned=old.pinned,
-        expires_at=old.expires_at,
-        phase=old.phase,
-        supersedes=tuple(hiding),
-        reach="project" if old.scope.project else "user",
-    )
-    done = await memories.add_memory(workspace, draft)
+    token = _make_token("put_back", old.id, action.instead)
+    now = None
+    if action.instead:
+        now = await require_memory(workspace, action.instead, await load_view(workspace))
+    said = f"Put {_quote(old)} back as it was?" if now else f"Remember {_quote(old)} again?"
+    if asked := _ask(said, token, action.confirm):
+        if now and now.content != old.content:
+            asked["words"] = compare_words(now.content, old.content)
+        return asked
+    done = await memories.put_back_memory(workspace, old.id, action.instead)
     fields = render_receipt(done)
     if isinstance(done, MemoryAdded):
-        fields["undo"] = {"action": "forget", "memory_id": done.record.id, "mode": "hide"}
+        fields["message"] = "It holds again, as it was."
+        fields["undo"] = _make_way_back(done.record.id, now.id if now else None)
     return fields
 
 
 async def _pin(workspace: Workspace, action: Pin) -> Fields:
-    done = await memories.pin_memory(workspace, action.memory_id, pinned=action.pinned)
+    old = await require_memory(workspace, action.memory_id, await load_view(workspace))
+    said = (
+        f"Pin {_quote(old)}? It then comes first, in each session."
+        if action.pinned
+        else f"Pin {_quote(old)} no longer?"
+    )
+    if asked := _ask(said, _make_token("pin", old.id, str(action.pinned)), action.confirm):
+        return asked
+    done = await memories.pin_memory(workspace, old.id, pinned=action.pinned)
     fields = render_receipt(done)
     if isinstance(done, MemoryAdded):
         fields["message"] = "Pinned: it comes first." if action.pinned else "No longer pinned."
@@ -336,26 +389,90 @@ async def _pin(workspace: Workspace, action: Pin) -> Fields:
     return fields
 
 
-async def _answer(workspace: Workspace, action: Review | Suggest | Trust) -> Fields:
+async def _cite_again(workspace: Workspace, action: CiteAgain) -> Fields:
+    old = await require_memory(workspace, action.memory_id, await load_view(workspace))
+    said = f"Is {_quote(old)} still true? What it cites is cited as it is now."
+    if asked := _ask(said, _make_token("cite_again", old.id), action.confirm):
+        return asked
+    done = await memories.update_memory(workspace, old.id, old.content, old.title)
+    return _answer_correction(done, old)
+
+
+async def _answer(
+    workspace: Workspace, action: Review | WithdrawReview | Suggest | SuggestAgain | Trust
+) -> Fields:
     match action:
-        case Review(memory_id=memory_id, keep=keep):
-            done = await memories.review_memory(workspace, memory_id, keep=keep)
-            if done is None:
-                raise InvalidRequestError(f"No memory {memory_id!r:.64} waits for your word.")
-            return render_receipt(done)
+        case Review():
+            return await _review(workspace, action)
+        case WithdrawReview():
+            return await _withdraw_review(workspace, action)
         case Suggest():
             return await _answer_suggestion(workspace, action)
+        case SuggestAgain(statement=statement):
+            said = f"Ask about \u201c{cut(statement, _QUOTED_CHARS_MAX)}\u201d again?"
+            if asked := _ask(said, _make_token("suggest_again", statement), action.confirm):
+                return asked
+            await sessions.suggest_again(workspace, statement)
+            return {"success": True, "message": _WAITS_AGAIN}
         case Trust():
             return await _trust(workspace, action)
 
 
+_WAITS_AGAIN: Final = "It waits for your word again."
+
+
+async def _review(workspace: Workspace, action: Review) -> Fields:
+    record = await _find_any(workspace, action.memory_id)
+    if record is None:
+        raise InvalidRequestError(f"No memory {action.memory_id!r:.64} waits for your word.")
+    said = (
+        f"Keep what {record.scope.user} wrote, {_quote(record)}? It then stands in your contexts."
+        if action.keep
+        else f"Drop what {record.scope.user} wrote, {_quote(record)}? It stays out of your "
+        "contexts, and a search finds it under its author's name."
+    )
+    if asked := _ask(said, _make_token("review", record.id, str(action.keep)), action.confirm):
+        return asked
+    done = await memories.review_memory(workspace, record.id, keep=action.keep)
+    if done is None:
+        raise InvalidRequestError(f"No memory {record.id!r} waits for your word.")
+    back = {"action": "withdraw_review", "memory_id": record.id, "keep": action.keep}
+    return {**render_receipt(done), "undo": back}
+
+
+async def _withdraw_review(workspace: Workspace, action: WithdrawReview) -> Fields:
+    record = await _find_any(workspace, action.memory_id)
+    if record is None:
+        raise UnknownMemoryError(action.memory_id)
+    said = f"Take your word on {_quote(record)} back? It waits for it again."
+    if asked := _ask(said, _make_token("withdraw", record.id, str(action.keep)), action.confirm):
+        return asked
+    done = await memories.withdraw_review(workspace, record.id, keep=action.keep)
+    if done is None:
+        word = "keep" if action.keep else "drop"
+        raise InvalidRequestError(
+            f"You did not {word} {record.id!r}: there is no word to take back."
+        )
+    again = {"action": "review", "memory_id": record.id, "keep": action.keep}
+    return {"success": True, "message": _WAITS_AGAIN, "undo": again}
+
+
 async def _answer_suggestion(workspace: Workspace, action: Suggest) -> Fields:
     await sessions.list_suggestions(workspace)  # what is shown may be decided
+    quoted = f"\u201c{cut(action.statement, _QUOTED_CHARS_MAX)}\u201d"
+    said = f"{'Keep' if action.keep else 'Drop'} {quoted}?"
+    token = _make_token("suggestion", action.statement, str(action.keep))
+    if asked := _ask(said, token, action.confirm):
+        return asked
     done = await sessions.decide_suggestions(workspace, action.statement, keep=action.keep)
     fields = render_receipt(done)
-    kept = [each.get("memoryId") for each in fields.get("suggestions", ())]
-    if kept and kept[0]:
-        fields["undo"] = {"action": "forget", "memory_id": kept[0], "mode": "hide"}
+    match done:
+        case SuggestionsDecided(kept=(MemoryAdded(record=kept, replaced=replaced),)):
+            fields["undo"] = _make_way_back(kept.id, replaced[0] if replaced else None)
+        case SuggestionsDecided(dropped=1):
+            fields["undo"] = {"action": "suggest_again", "statement": action.statement}
+        case _:
+            pass
     return fields
 
 
@@ -366,8 +483,10 @@ async def _trust(workspace: Workspace, action: Trust) -> Fields:
         if asked := _ask(said, _make_token("revoke", report.remote), action.confirm):
             return asked
         revoked = await revoke_trust(workspace)
-        message = "This project is trusted no longer." if revoked else "It was not trusted."
-        return {"success": revoked, "message": message}
+        if not revoked:
+            return {"success": False, "message": "It was not trusted."}
+        return {"success": True, "message": "This project is trusted no longer.",
+                "undo": {"action": "trust", "trusted": True}}  # fmt: skip
     said = render_trust_report(report)
     if asked := _ask(said, _make_token("trust", said), action.confirm):
         return asked

@@ -147,14 +147,18 @@ def _describe_origin(record: Record | None) -> Fields:
 async def read_memories(workspace: Workspace, form: _MemoriesForm) -> Fields | Skipped:
     """Memories, best or newest first: those that hold, or those of an earlier point."""
     if form.state not in _STATES:
-        raise InvalidRequestError(f"state {form.state!r:.40} is none of: {', '.join(_STATES)}.")
-    kinds: frozenset[Kind] = frozenset({form.kind}) & MEMORY_KINDS if form.kind else MEMORY_KINDS  # pyright: ignore[reportAssignmentType]
+        known = ", ".join(filter(None, _STATES))
+        raise InvalidRequestError(f"state {form.state!r:.40} is none of: {known}, or leave it out.")
+    kinds = frozenset[Kind]([kind for kind in MEMORY_KINDS if kind == (form.kind or kind)])
+    if not kinds:
+        known = ", ".join(sorted(MEMORY_KINDS))
+        raise InvalidRequestError(f"kind {form.kind!r:.40} is none of: {known}, or leave it out.")
     point = await find_point(workspace, form.at)
     view = view_point(workspace, point)
     filters = Filters(
         category=form.category.strip(),
         tags=tuple(filter(None, [form.tag.strip()])),
-        kinds=kinds or MEMORY_KINDS,
+        kinds=kinds,
         branch=BranchName(form.written) if form.written else None,
         durable=_STATES[form.state],
         until=point.at,

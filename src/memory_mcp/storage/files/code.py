@@ -3,16 +3,19 @@
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 from memory_mcp.domain.code_files import CodeFile
+from memory_mcp.errors import GitSilentError
 from memory_mcp.locations import find_git_dir
 from memory_mcp.ports.code import SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
-from memory_mcp.storage.files.host import read_index, stamp_file
+from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
 
 _FILE_BYTES_MAX: Final = 4_194_304
 """A source file that is larger was made by a program."""
@@ -20,6 +23,8 @@ _KNOWN_MAX: Final = 500
 _LISTED_MAX: Final = 1_000
 """Files of one folder that are looked at."""
 _PATH_BYTES_MAX: Final = 1_000
+_RENAMES_MAX: Final = 200
+"""Commits for which git is asked what was renamed since."""
 _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
@@ -27,11 +32,15 @@ _BINARY_BYTES: Final = 8_000
 class LocalCode:
     """Implements `ports.CodeFiles` over a work tree."""
 
-    def __init__(self, work_tree: Path) -> None:
+    def __init__(
+        self, work_tree: Path, find_renames: Callable[[str], Mapping[str, str]] | None = None
+    ) -> None:
         self._root = str(work_tree)
         self._git_dir = find_git_dir(self._root)
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
+        self._find_renames = find_renames
+        self._renames: OrderedDict[tuple[str, str], Future[Mapping[str, str]]] = OrderedDict()
 
     def read(self, path: str) -> CodeFile | str:
         if not path or os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
@@ -84,6 +93,19 @@ class LocalCode:
             return []
         return [f"{folder}/{name}" if folder else name for _, name in sorted(files, reverse=True)]
 
+    def find_renamed(self, path: str, commit: str, *, wait: bool = False) -> str:
+        find = self._find_renames
+        if not commit or not self._git_dir or find is None:
+            return ""
+        key = commit, read_git_head(self._git_dir)[0]
+        asked = self._renames.get(key)
+        if asked is None:
+            self._renames[key] = asked = Future[Mapping[str, str]]()
+            if len(self._renames) > _RENAMES_MAX:
+                self._renames.popitem(last=False)
+            Thread(target=_answer, args=(asked, find, commit), daemon=True).start()
+        return asked.result().get(path, "") if wait or asked.done() else ""
+
     def find_blob(self, blob: str) -> str:
         return _find_name(self._load_index(), bytes.fromhex(blob))
 
@@ -98,6 +120,15 @@ class LocalCode:
             plain = int.from_bytes(index[4:8]) in _PLAIN_INDEXES
             self._index = stamp, index if plain else b""
         return self._index[1]
+
+
+def _answer(
+    asked: "Future[Mapping[str, str]]", find: Callable[[str], Mapping[str, str]], commit: str
+) -> None:
+    try:
+        asked.set_result(find(commit))
+    except GitSilentError:  # what git cannot say was not renamed
+        asked.set_result({})
 
 
 _HASH_BYTES: Final = 20

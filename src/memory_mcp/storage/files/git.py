@@ -237,6 +237,12 @@ class LocalGit:
             ["rev-list", "--max-count=1", *reach, "--", f":(literal,top){path}"]
         ).strip()
 
+    def find_renames(self, since: str) -> Mapping[str, str]:
+        listed = self._ask(
+            ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", since, "HEAD"]
+        ).split("\0")
+        return dict(zip(listed[1::3], listed[2::3], strict=False))
+
     def shows(self, old: str, new: str) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
         pairs = list(zip(listed[::2], listed[1::2], strict=False))[:_FILES_MAX]

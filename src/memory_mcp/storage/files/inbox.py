@@ -31,11 +31,13 @@ from memory_mcp.hooks.files import (
     INBOX_FOLDER,
     SESSIONS_FOLDER,
     amend_session,
+    leave_event,
     load_noted_ids,
     locate_session_file,
     read_session,
 )
-from memory_mcp.hooks.transcript import is_transcript, read_tail
+from memory_mcp.hooks.transcript import is_transcript, read_left_turns, read_tail
+from memory_mcp.storage.files.host import stamp_file
 from memory_mcp.storage.threads import in_thread
 
 _ASIDE: Final = "aside"
@@ -56,6 +58,7 @@ class LocalInbox:
         self._sessions = state / SESSIONS_FOLDER
         self._disk = disk
         self._noting = threading.Lock()
+        self._looked: tuple[str, object] = ("", None)
 
     @in_thread
     def waiting(self) -> Sequence[InboxEvent]:
@@ -123,6 +126,23 @@ class LocalInbox:
             return read_tail(ended.transcript_path, limits.TRANSCRIPT_BYTES_MAX)[0]
         except (OSError, ValueError):
             return None
+
+    @in_thread
+    def look_back(self, session: str, branch: str, transcript: str) -> bool:
+        stamp = stamp_file(transcript)
+        if stamp is None or self._looked == (transcript, stamp):
+            return False
+        if not is_transcript(transcript, session, self._trees):
+            return False
+        with self._amending(session) as amend:
+            noted = str(read_session(self._state, session).get("prompt", ""))
+            left, newest = read_left_turns(transcript, noted)
+            if left is not None:
+                leave_event(self._state, left.as_event(session, branch))
+            if newest != noted:
+                amend(prompt=newest)
+        self._looked = transcript, stamp
+        return newest != noted
 
     async def findings(self) -> Sequence[Finding]:
         names = list_visible_names(self._folder / _ASIDE)

@@ -1,6 +1,7 @@
 """What the user said of records that others wrote, on the ledger of such words.
 
-    <user's state>/reviews/<project>/ledger    a line `<id> <word> <digest>` for each
+    <user's state>/reviews/<project>/ledger    a line `<id> <word> <digest>` for each,
+                                               `<id> not-<word> <digest>` where it was taken back
 
 The digest is the record's, so that a word does not hold for what took its place.
 """
@@ -19,7 +20,16 @@ class LocalReviews:
         self._ledger = Ledger(folder, disk)
 
     def note(self, record: Record, word: str) -> None:
-        self._ledger.note(f"{record.id} {word}", compute_record_digest(record))
+        if not self.knows(record, word):
+            self._ledger.add(f"{record.id} {word}", compute_record_digest(record))
+
+    def withdraw(self, record: Record, word: str) -> None:
+        if self.knows(record, word):
+            self._ledger.add(f"{record.id} not-{word}", compute_record_digest(record))
 
     def knows(self, record: Record, word: str) -> bool:
-        return self._ledger.knows(f"{record.id} {word}", compute_record_digest(record))
+        lines, digest = self._ledger.load(), compute_record_digest(record)
+        said, taken_back = (
+            [*lines.get(f"{record.id} {each}", ())].count(digest) for each in (word, f"not-{word}")
+        )
+        return said > taken_back

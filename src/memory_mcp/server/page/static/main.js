@@ -144,7 +144,7 @@ function renderPoint(row, told, known, given) {
       decide.can("backtrack") ? h("div", { class: "actions" }, button(restores ? "Restore this line…" : "Go back to here…", go("continue"), { class: "primary" }),
         restores || !hides ? null : button("Go back and erase…", go("forget"), { class: "danger-line" })) : null) : null,
     row.kind === "branch" && row.here && decide.can("undo") ? h("div", { class: "actions" }, button("Undo the last move…", () => decide.run({ action: "undo", ...branchGiven() }, "Undo the last move", "Undo it"))) : null,
-    row.status === "pending" && decide.can("decide") ? h("div", { class: "actions" }, button("Save this checkpoint", () => decide.run({ action: "decide", checkpoint_id: row.name, decision: "save", ...given }), { class: "primary" })) : null,
+    row.status === "pending" && decide.can("decide") ? h("div", { class: "actions" }, button("Save this checkpoint", () => decide.run({ action: "decide", checkpoint_id: row.name, decision: "save", ...given }, "Save this checkpoint", "Save it"), { class: "primary" })) : null,
     closed.length ? section("What was decided and closed", {}, h("ul", { class: "plain-list" }, closed.map((one) => {
       const [what, reason] = one.content.split("\nReason: ");
       return h("li", {}, button(firstLine(what, 240), () => openMemory(one.memoryId), { class: "link" }), reason ? h("p", { class: "quiet" }, `because ${firstLine(reason, 240)}`) : null);

@@ -79,7 +79,7 @@ function renderActions(each, page) {
       const given = await decide.askText("Correct this memory", [["content", "The whole new text", each.content, 6], ["title", "Title (may be empty)", each.title ?? ""], ["reason", "Why the old text is wrong (may be empty)", ""]], "Look at the change");
       if (given) decide.run({ action: "correct", memory_id: id, ...given, ...known }, "Correct this memory", "Replace it");
     }],
-    ["pin", each.pinned ? "Unpin" : "Pin", () => decide.run({ action: "pin", memory_id: id, pinned: !each.pinned, ...known }, "Pin", "Pin")],
+    ["pin", each.pinned ? "Unpin" : "Pin", () => decide.run({ action: "pin", memory_id: id, pinned: !each.pinned, ...known }, each.pinned ? "Unpin this memory" : "Pin this memory", each.pinned ? "Unpin it" : "Pin it")],
     ["forget", "Hide", async () => {
       const given = await decide.askText("Hide this memory from here on", [["reason", "Why it is wrong (may be empty)", ""]], "Go on");
       if (given) decide.run({ action: "forget", memory_id: id, mode: "hide", ...given, ...known }, "Hide this memory", "Hide it");

@@ -24,16 +24,16 @@ export function renderWaiting(each, page) {
   const able = (name, ...made) => (decide.can(name) ? made : []);
   const groups = [
     cards("Checkpoints that wait for your approval", "A backtrack can lead to them once they are saved.", each.pending.map((one) => card(one.id, one.summary,
-      able("decide", button("Save", run({ action: "decide", checkpoint_id: one.id, decision: "save" }), { class: "primary" }),
+      able("decide", button("Save", run({ action: "decide", checkpoint_id: one.id, decision: "save" }, "Save this checkpoint", "Save it"), { class: "primary" }),
         button("Edit", async () => {
-          const given = await decide.askText("Edit the summary", [["summary", "Summary", one.summary, 5]], "Save");
-          if (given) run({ action: "decide", checkpoint_id: one.id, decision: "edit", ...given })();
-        }), button("Skip", run({ action: "decide", checkpoint_id: one.id, decision: "skip" })))))),
+          const given = await decide.askText("Edit the summary", [["summary", "Summary", one.summary, 5]], "Go on");
+          if (given) run({ action: "decide", checkpoint_id: one.id, decision: "edit", ...given }, "Save it with this summary", "Save it")();
+        }), button("Skip", run({ action: "decide", checkpoint_id: one.id, decision: "skip" }, "Skip this checkpoint", "Skip it")))))),
     each.trust ? section("What came with this repository", {}, h("p", { class: "said" }, each.trust.message), able("trust", button("Trust this project", run({ action: "trust", trusted: true }, "Trust this project", "Trust it")))) : null,
     cards("Written by other members", "In none of your contexts before you agree.", each.reviews.map((one) => card(one.scope?.user, one.content,
-      able("review", button("Keep", run({ action: "review", memory_id: one.memoryId, keep: true }), { class: "primary" }), button("Drop", run({ action: "review", memory_id: one.memoryId, keep: false })))))),
+      able("review", button("Keep", run({ action: "review", memory_id: one.memoryId, keep: true }, "Keep what another member wrote", "Keep it"), { class: "primary" }), button("Drop", run({ action: "review", memory_id: one.memoryId, keep: false }, "Drop what another member wrote", "Drop it")))))),
     cards("What you said", "Kept if you agree.", each.suggestions.map((one) => card(one.category, one.statement,
-      able("suggestion", button("Keep", run({ action: "suggestion", statement: one.statement, keep: true }), { class: "primary" }), button("Drop", run({ action: "suggestion", statement: one.statement, keep: false })))))),
+      able("suggestion", button("Keep", run({ action: "suggestion", statement: one.statement, keep: true }, "Keep what you said", "Keep it"), { class: "primary" }), button("Drop", run({ action: "suggestion", statement: one.statement, keep: false }, "Drop what you said", "Drop it")))))),
     cards("Memories that contradict another", "Say which of the two is right: the other is hidden, and can be brought back.", each.disputes.map(({ relation, memories }) =>
       h("li", { class: "card" }, h("p", { class: "card-title" }, relation === "outdated" ? "outdated by a newer one" : "nothing says which is right"),
         h("div", { class: "pair" }, memories.map((one, i) => {
@@ -43,7 +43,7 @@ export function renderWaiting(each, page) {
             button("Look at it", () => page.openMemory(one.memoryId), { class: "plain", "aria-label": `Look at it: ${firstLine(one.content, 60)}` })));
         }))))),
     cards("Memories whose code has changed", "What they cite is not as it was.", each.stale.map((one) => card(one.stale, one.content,
-      able("cite_again", button("Still true", run({ action: "cite_again", memory_id: one.memoryId }), { class: "primary" })), button("Look at it", () => page.openMemory(one.memoryId)),
+      able("cite_again", button("Still true", run({ action: "cite_again", memory_id: one.memoryId }, "Still true", "It is true"), { class: "primary" })), button("Look at it", () => page.openMemory(one.memoryId)),
       able("forget", button("No longer true", run({ action: "forget", memory_id: one.memoryId, mode: "hide", reason: "The code that it rested on has changed." }, "Hide this memory", "Hide it")))))),
   ];
   const notes = each.warnings.map((text) => h("p", { class: "note" }, text));

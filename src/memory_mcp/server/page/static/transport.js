@@ -96,11 +96,11 @@ const TOOLS = {
   decide: (each) => ["checkpoint", { pending: each.checkpoint_id, decision: each.decision, summary: each.summary ?? "" }],
 };
 const SURE = "sure:";
-const ASKED = { correct: "Replace this memory with the new text?", forget: "Hide this memory from here on?" };
+const ASKED = { correct: "Replace this memory with the new text?", forget: "Hide this memory from here on?", decide: "Answer this checkpoint? This cannot be undone." };
 
 export function makeClientTransport() {
   // inside a client: JSON-RPC with the window around this one, which speaks with the server
-  let last = 0;
+  let last = 0, own = null; // the branch that the session is on: its tools act there and nowhere else
   const waiting = new Map();
   let heard = () => {};
 
@@ -146,10 +146,13 @@ export function makeClientTransport() {
     async read(name, given = {}) {
       await ready;
       const answer = await request("resources/read", { uri: `memory://page/${name}?${new URLSearchParams(given)}` });
-      return JSON.parse(answer.contents[0].text);
+      const fields = JSON.parse(answer.contents[0].text);
+      if (name === "head" && !given.branch) own = fields.branch;
+      return fields;
     },
     async act(action) {
       await ready;
+      if (action.branch && action.branch !== own) throw new Refusal(`This session is on branch ${own}, and its tools act there. Switch it to ${action.branch}, or open the page with \`memory-mcp view\`.`);
       if (!action.confirm && ASKED[action.action]) return { status: "undecided", message: ASKED[action.action], confirm: "yes" };
       const erases = action.mode === "erase" || action.mode === "forget";
       if (erases && action.confirm && !action.confirm.startsWith(SURE)) return { status: "undecided", last: true, message: "This cannot be undone. Erase for good?", confirm: SURE + action.confirm };
