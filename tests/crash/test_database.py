@@ -83,6 +83,7 @@ def two_machines(folder: Path) -> Generator[tuple[Path, Crew, Crew]]:
         one.safe += two.safe
 
 
+@pytest.mark.nightly
 async def test_nothing_acknowledged_is_lost_when_sessions_and_connections_are_killed(
     database: str, tmp_path: Path
 ) -> None:

@@ -318,5 +318,5 @@ class TreeOfNodes(RuleBasedStateMachine):
 
 TestTreeOfNodes = TreeOfNodes.TestCase
 TestTreeOfNodes.settings = settings(
-    max_examples=depth(4, 300), stateful_step_count=depth(20, 60), deadline=None
+    max_examples=depth(3, 300), stateful_step_count=depth(15, 60), deadline=None
 )

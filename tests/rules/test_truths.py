@@ -280,6 +280,7 @@ def test_what_happened_is_never_outdated() -> None:
     assert not mark_truths([one, other]).outdated
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("title", ["", "Shop"])
 def test_outlines_say_no_only_where_a_comparison_would(title: str) -> None:
     """A search compares no two memories whose outlines say no, and must not miss a mark by that."""
@@ -300,6 +301,7 @@ def test_outlines_say_no_only_where_a_comparison_would(title: str) -> None:
     assert glanced == found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("title", ["", "Shop", "We use"])
 @pytest.mark.parametrize("day", ["", "[2024-05-03] "])
 def test_outlines_hide_no_candidate_that_has_to_do_with_a_new_memory(title: str, day: str) -> None:

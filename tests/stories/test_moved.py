@@ -178,6 +178,7 @@ async def found(built: BuiltWorkspace, text: str) -> list[str]:
     return [hit.record.id for hit in answer.hits]
 
 
+@pytest.mark.nightly
 async def test_both_find_the_same_in_the_same_order(settings: Settings, database: Settings) -> None:
     """Words are looked up by another engine, and ranked by the same rules."""
     corpus = Corpus(seed=5)
