@@ -135,7 +135,7 @@ async def test_a_standby_is_refused_and_the_primary_found(
         async with opened(root) as built:
             with pytest.raises(StoreUnavailableError, match="read-only standby"):
                 await found(built.workspace)
-        both = f"postgresql://postgres@127.0.0.1:{standby.port},127.0.0.1:{primary.port}/postgres"
+        both = f"postgresql://memory@127.0.0.1:{standby.port},127.0.0.1:{primary.port}/memory"
         monkeypatch.setenv("MEMORY_POSTGRES_URL", f"{both}?target_session_attrs=read-write")
         async with opened(root) as built:
             assert [r.content for r in await found(built.workspace)] != []

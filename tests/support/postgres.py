@@ -186,14 +186,15 @@ class PrivateServer:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
-        self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        self.of_superuser = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        self.url = f"postgresql://memory@127.0.0.1:{self.port}/memory"
 
     def make(self, copy_of: "PrivateServer | None") -> None:
         """Begin with nothing, or as a standby of another server."""
         if copy_of is None:
             self._run("initdb", "-A", "trust", "-U", "postgres", "--no-sync")
         else:
-            self._run("pg_basebackup", "-R", "-c", "fast", "-d", copy_of.url)
+            self._run("pg_basebackup", "-R", "-c", "fast", "-d", copy_of.of_superuser)
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -228,6 +229,9 @@ def private_server(copy_of: PrivateServer | None = None) -> Generator[PrivateSer
         server.make(copy_of)
         server.start()
         try:
+            if copy_of is None:  # row-level security holds no superuser
+                made = ("CREATE ROLE memory LOGIN", "CREATE DATABASE memory OWNER memory")
+                execute(server.of_superuser, *made)
             yield server
         finally:
             server.kill()
