@@ -255,6 +255,24 @@ async def test_what_the_user_said_is_kept_or_dropped(story: Story, viewer: Viewe
     assert (await viewer.read("memories"))["results"] == []
 
 
+async def test_only_what_was_hidden_or_replaced_is_put_back(story: Story, viewer: Viewer) -> None:
+    """A second try, or one at what a correction replaced, must leave one memory of it."""
+    old = await story.say("Tokens live for 60 minutes.")
+    holds = await viewer.send(action="put_back", memory_id=old)
+    token = holds.json()["confirm"]
+    refused = await viewer.send(action="put_back", memory_id=old, confirm=token)
+    assert "nothing hides it" in refused.json()["message"]
+    _, done = await viewer.do(action="correct", memory_id=old, content="Tokens live for a day.")
+    refused = await viewer.send(action="put_back", memory_id=old, confirm=token)
+    assert "Correct what replaced it" in refused.json()["message"]
+    for _ in range(2):  # each undo is undone by the next
+        _, done = await viewer.do(**done["undo"])
+    (row,) = (await viewer.read("memories"))["results"]
+    assert row["content"] == "Tokens live for a day."
+    asked = await viewer.send(action="put_back", memory_id="0199-nothing")
+    assert asked.status_code == 400
+
+
 async def test_a_suggestion_is_decided_alone_and_dropping_it_is_undone(
     story: Story, viewer: Viewer
 ) -> None:

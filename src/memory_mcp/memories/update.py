@@ -130,7 +130,7 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
 
     Raises:
         UnknownMemoryError: nothing of this id is stored, or `instead` is not visible.
-        InvalidRequestError: nothing hides it, it has expired, or it is a checkpoint.
+        InvalidRequestError: no tombstone hides it, it has expired, or it is a checkpoint.
     """
     if skipped := refuse_writes(workspace):
         return skipped
@@ -150,6 +150,11 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
         refuse_checkpoint(hiding[0])
     else:
         hiding = await _find_tombstones(bank, old, view)
+        if not hiding:
+            raise InvalidRequestError(
+                f"{name_id(old.id)} was not hidden here: it was replaced, or a backtrack left it. "
+                "Correct what replaced it, or restore the line that was left."
+            )
     record = correct_record(old, old.content, old.title, make_writing(workspace, timeline, at))
     same = [r for r in await find_exact_matches(workspace, bank, record, view)
             if _is_replaceable(r, old)]  # fmt: skip
