@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -162,6 +163,10 @@ def test_the_keyboard_alone_is_enough(shop: Path) -> None:
         page.keyboard.press("Home")
         page.keyboard.press("ArrowDown")
         page.get_by_role("button", name="Go back to here").focus()
+        said = ["--project", str(shop), "add", "Bread comes at five in the morning."]
+        subprocess.run([sys.executable, "-m", "memory_mcp", *said], check=True)
+        expect(page.locator(".timeline .details")).to_contain_text("Bread comes at five")
+        expect(page.get_by_role("button", name="Go back to here")).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.get_by_label("What was tried")).to_be_focused()
         page.keyboard.press("Escape")
