@@ -465,5 +465,6 @@ def test_the_page_is_written_into_one_file(
     assert main(["--project", str(project), "view", "--export", str(target)]) == 0
     text = target.read_text(encoding="utf-8")
     assert "Orders live in PostgreSQL." in text
+    assert str(tmp_path) not in text  # whoever gets it learns no path of this machine
     assert main(["--project", str(project), "view", "--export", str(target), "--port", "1"]) == 2
     assert "--export" in capsys.readouterr().err
