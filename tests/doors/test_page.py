@@ -269,8 +269,16 @@ async def test_only_what_was_hidden_or_replaced_is_put_back(story: Story, viewer
         _, done = await viewer.do(**done["undo"])
     (row,) = (await viewer.read("memories"))["results"]
     assert row["content"] == "Tokens live for a day."
+    gone = await viewer.send(action="pin", memory_id=old, pinned=True)
+    assert "choose it anew" in gone.json()["message"]
     asked = await viewer.send(action="put_back", memory_id="0199-nothing")
-    assert asked.status_code == 400
+    assert "No memory" in asked.json()["message"]
+    _, done = await viewer.do(action="forget", memory_id=row["memoryId"])
+    back = await viewer.act(**done["undo"])
+    clicks = [viewer.send(**done["undo"], confirm=back["confirm"]) for _ in range(4)]
+    answers = [each.status_code for each in await asyncio.gather(*clicks)]
+    assert sorted(answers) == [200, 400, 400, 400]
+    assert len((await viewer.read("memories"))["results"]) == 1
 
 
 async def test_a_suggestion_is_decided_alone_and_dropping_it_is_undone(

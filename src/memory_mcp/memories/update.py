@@ -134,10 +134,17 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
     """
     if skipped := refuse_writes(workspace):
         return skipped
-    timeline = (await load_head_to_write(workspace)).timeline
-    view = make_view(workspace, timeline)
     old = await _require_stored(workspace, memory_id)
     bank = choose_bank(workspace, old)
+    async with bank.writing:  # of two calls at once, the second must find what the first stored
+        return await _put_back(workspace, bank, old, instead)
+
+
+async def _put_back(
+    workspace: Workspace, bank: MemoryBank, old: Record, instead: str
+) -> MemoryAdded:
+    timeline = (await load_head_to_write(workspace)).timeline
+    view = make_view(workspace, timeline)
     at = workspace.clock.now()
     if await bank.index.visible([old.id], view):
         raise InvalidRequestError(f"{name_id(old.id)} holds: nothing hides it.")
@@ -158,6 +165,8 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
     record = correct_record(old, old.content, old.title, make_writing(workspace, timeline, at))
     same = [r for r in await find_exact_matches(workspace, bank, record, view)
             if _is_replaceable(r, old)]  # fmt: skip
+    if not instead and (holds := next((each for each in same if each.recalled), None)):
+        raise InvalidRequestError(f"{name_id(holds.id)} says the same, and holds.")
     replaced = {each.id: each for each in (old, *hiding, *same)}
     whole = {"supersedes": tuple(sorted(replaced)), "derived_from": old.derived_from}
     record = record.model_copy(update=whole)
