@@ -83,9 +83,8 @@ async def update_memory(
         "supersedes": tuple(sorted(replaced)),
         "derived_from": sources,
         "cites": cites,
+        "pinned": old.pinned if pinned is None else pinned,
     }
-    if pinned is not None:
-        update["pinned"] = pinned
     record = record.model_copy(update=update)
     notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
