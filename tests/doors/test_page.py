@@ -255,6 +255,32 @@ async def test_what_the_user_said_is_kept_or_dropped(story: Story, viewer: Viewe
     assert (await viewer.read("memories"))["results"] == []
 
 
+async def test_only_what_was_hidden_or_replaced_is_put_back(story: Story, viewer: Viewer) -> None:
+    """A second try, or one at what a correction replaced, must leave one memory of it."""
+    old = await story.say("Tokens live for 60 minutes.")
+    holds = await viewer.send(action="put_back", memory_id=old)
+    token = holds.json()["confirm"]
+    refused = await viewer.send(action="put_back", memory_id=old, confirm=token)
+    assert "nothing hides it" in refused.json()["message"]
+    _, done = await viewer.do(action="correct", memory_id=old, content="Tokens live for a day.")
+    refused = await viewer.send(action="put_back", memory_id=old, confirm=token)
+    assert "Correct what replaced it" in refused.json()["message"]
+    for _ in range(2):  # each undo is undone by the next
+        _, done = await viewer.do(**done["undo"])
+    (row,) = (await viewer.read("memories"))["results"]
+    assert row["content"] == "Tokens live for a day."
+    gone = await viewer.send(action="pin", memory_id=old, pinned=True)
+    assert "choose it anew" in gone.json()["message"]
+    asked = await viewer.send(action="put_back", memory_id="0199-nothing")
+    assert "No memory" in asked.json()["message"]
+    _, done = await viewer.do(action="forget", memory_id=row["memoryId"])
+    back = await viewer.act(**done["undo"])
+    clicks = [viewer.send(**done["undo"], confirm=back["confirm"]) for _ in range(4)]
+    answers = [each.status_code for each in await asyncio.gather(*clicks)]
+    assert sorted(answers) == [200, 400, 400, 400]
+    assert len((await viewer.read("memories"))["results"]) == 1
+
+
 async def test_a_suggestion_is_decided_alone_and_dropping_it_is_undone(
     story: Story, viewer: Viewer
 ) -> None:
@@ -447,5 +473,6 @@ def test_the_page_is_written_into_one_file(
     assert main(["--project", str(project), "view", "--export", str(target)]) == 0
     text = target.read_text(encoding="utf-8")
     assert "Orders live in PostgreSQL." in text
+    assert str(tmp_path) not in text  # whoever gets it learns no path of this machine
     assert main(["--project", str(project), "view", "--export", str(target), "--port", "1"]) == 2
     assert "--export" in capsys.readouterr().err

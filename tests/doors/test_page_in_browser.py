@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -144,27 +145,6 @@ def _decide_what_waits(page: Page) -> None:
     expect(stale).to_have_count(1)
 
 
-def test_what_a_memory_says_is_text_and_fits_a_phone(project: Path) -> None:
-    """A memory may come from a web page that an agent read; it must not become one here."""
-    for text in HOSTILE:
-        tell(project, "add", text)
-    tell(project, "checkpoint", HOSTILE[0], "--phase", "1")
-    with browsing() as browser, opened(browser, project, width=390) as page:
-        open_tab(page, "Memories")
-        for at in range(len(HOSTILE)):
-            page.locator(".memories .row").nth(at).click()
-            expect(page.locator("#memory-title")).to_be_visible()
-            shown = page.locator(".memories .text").inner_text()
-            assert any(text.split()[0] in shown for text in HOSTILE)
-        open_tab(page, "Timeline")
-        page.locator(".timeline .row").filter(has_text="onerror").click()
-        for tab in TABS:
-            open_tab(page, tab)
-            wide = page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= 390, (tab, wide)
-        assert page.locator("main img, main script, main a[href^=javascript]").count() == 0
-
-
 @pytest.mark.nightly
 def test_the_keyboard_alone_is_enough(shop: Path) -> None:
     """Tabs, rows, time, search and a question: each is reached, and shows where one is."""
@@ -183,6 +163,10 @@ def test_the_keyboard_alone_is_enough(shop: Path) -> None:
         page.keyboard.press("Home")
         page.keyboard.press("ArrowDown")
         page.get_by_role("button", name="Go back to here").focus()
+        said = ["--project", str(shop), "add", "Bread comes at five in the morning."]
+        subprocess.run([sys.executable, "-m", "memory_mcp", *said], check=True)
+        expect(page.locator(".timeline .details")).to_contain_text("Bread comes at five")
+        expect(page.get_by_role("button", name="Go back to here")).to_be_focused()
         page.keyboard.press("Enter")
         expect(page.get_by_label("What was tried")).to_be_focused()
         page.keyboard.press("Escape")
@@ -211,6 +195,7 @@ def axe() -> str:
     return script.read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_axe_finds_no_violation(shop: Path, axe: str) -> None:
     """In each view, light and dark, with a question open."""
     with browsing() as browser, opened(browser, shop) as page:
@@ -275,20 +260,49 @@ window.result = Promise.allSettled(tries).then((all) => all.map((each) => each.v
 </script>"""
 
 
-def test_a_foreign_page_can_neither_read_act_nor_frame(shop: Path) -> None:
+def test_nothing_of_others_runs_or_acts_here(project: Path) -> None:
+    """A memory may come from a web page that an agent read, and any page may ask this one.
+
+    One server and one browser for both: each costs seconds.
+    """
+    for text in HOSTILE:
+        tell(project, "add", text)
+    tell(project, "checkpoint", HOSTILE[0], "--phase", "1")
+    tell(project, "add", "Sessions are kept in Redis.")
+    tell(project, "backtrack", "1", "--mode", "continue")
+    with browsing() as browser, opened(browser, project, width=390) as page:
+        _what_a_memory_says_is_text_and_fits_a_phone(page)
+        _a_foreign_page_can_neither_read_act_nor_frame(page)
+
+
+def _what_a_memory_says_is_text_and_fits_a_phone(page: Page) -> None:
+    open_tab(page, "Memories")
+    for at in range(len(HOSTILE)):
+        page.locator(".memories .row").nth(at).click()
+        expect(page.locator("#memory-title")).to_be_visible()
+        shown = page.locator(".memories .text").inner_text()
+        assert any(text.split()[0] in shown for text in HOSTILE)
+    open_tab(page, "Timeline")
+    page.locator(".timeline .row").filter(has_text="onerror").click()
+    for tab in TABS:
+        open_tab(page, tab)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390, (tab, wide)
+    assert page.locator("main img, main script, main a[href^=javascript]").count() == 0
+
+
+def _a_foreign_page_can_neither_read_act_nor_frame(page: Page) -> None:
     """With the cookie in the browser, and from the same site: only the origin differs."""
-    tell(shop, "backtrack", "1", "--mode", "continue")
-    with browsing() as browser, opened(browser, shop) as page:
-        address = page.url.rstrip("/").partition("#")[0].rstrip("/")
-        with foreign_page(_ATTACK.replace("PAGE", address)) as other:
-            evil = page.context.new_page()
-            evil.goto(other)
-            assert evil.evaluate("window.result") in (
-                ["refused", "refused", "", ""], ["refused", "refused", "refused", "refused"]
-            )  # fmt: skip
-            frame = evil.frame(name="frame")
-            assert frame is not None
-            assert frame.locator("#project").count() == 0
-            evil.close()
-        open_tab(page, "Timeline")
-        expect(page.locator(".timeline .row").filter(has_text="left line").first).to_be_visible()
+    address = page.url.partition("#")[0].rstrip("/")
+    with foreign_page(_ATTACK.replace("PAGE", address)) as other:
+        evil = page.context.new_page()
+        evil.goto(other)
+        assert evil.evaluate("window.result") in (
+            ["refused", "refused", "", ""], ["refused", "refused", "refused", "refused"]
+        )  # fmt: skip
+        frame = evil.frame(name="frame")
+        assert frame is not None
+        assert frame.locator("#project").count() == 0
+        evil.close()
+    open_tab(page, "Timeline")
+    expect(page.locator(".timeline .row").filter(has_text="left line").first).to_be_visible()

@@ -116,7 +116,8 @@ def test_a_letter_is_an_answer(run: Run, left: Path, answer: str, hidden: int) -
 @pytest.mark.parametrize(
     ("terminal", "asks", "keys"),
     [
-        ("xterm-256color", "q: leave", "\x1b[Bj\x1b[Ak\r"),  # down, down, up, up: the checkpoint
+        # End, page down, Delete (of no meaning), page up; down, down, up, up: the checkpoint
+        ("xterm-256color", "q: leave", "\x1b[F\x1b[6~\x1b[3~\x1b[5~\x1b[Bj\x1b[Ak\r"),
         ("dumb", "[1-2, q leaves]", "7\n1\n"),
     ],
 )

@@ -21,7 +21,7 @@ from memory_mcp import Memory
 with Memory.open_sync(sys.argv[1]) as memory:
     for number in range(1000):
         memory.add_memory(f"{sys.argv[2]} wrote down number {number} of its own list.")
-        time.sleep(2)
+        time.sleep(4)
 """
 
 

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 Line = Sequence[tuple[str, str]]
 """Texts, each with its style."""
 
-_KEY: Final = re.compile(rb"\x1b[\[O][A-D]|.", re.DOTALL)
-_UP: Final = (b"k", b"\x1b[A", b"\x1bOA")
-_DOWN: Final = (b"j", b"\x1b[B", b"\x1bOB")
+_KEY: Final = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+_PAGE_STEPS: Final = 10
+_STEPS: Final = {
+    **dict.fromkeys((b"k", b"\x1b[A", b"\x1bOA"), -1),
+    **dict.fromkeys((b"j", b"\x1b[B", b"\x1bOB"), 1),
+    b"\x1b[5~": -_PAGE_STEPS,
+    b"\x1b[6~": _PAGE_STEPS,
+}
+_FIRST: Final = (b"g", b"\x1b[H", b"\x1bOH", b"\x1b[1~")
+_LAST: Final = (b"G", b"\x1b[F", b"\x1bOF", b"\x1b[4~")
 _ENTER: Final = (b"\r", b"\n")
 _LEAVE: Final = (b"q", b"\x1b", b"\x04")
 _KEYS: Final = "j/k or arrows: move   Enter: choose   q: leave"
@@ -94,8 +101,11 @@ def _choose_by_key(console: "Console", rows: Sequence[Row]) -> str:
                     return rows[places[at]].name
                 if key in _LEAVE:
                     return ""
-                step = (key in _DOWN) - (key in _UP)
-                at = min(max(at + step, 0), len(places) - 1)
+                if key in _FIRST:
+                    at = 0
+                elif key in _LAST:
+                    at = len(places) - 1
+                at = min(max(at + _STEPS.get(key, 0), 0), len(places) - 1)
 
 
 def _draw(width: int, height: int, rows: Sequence[Row], chosen: int) -> "Text":

@@ -83,9 +83,8 @@ async def update_memory(
         "supersedes": tuple(sorted(replaced)),
         "derived_from": sources,
         "cites": cites,
+        "pinned": old.pinned if pinned is None else pinned,
     }
-    if pinned is not None:
-        update["pinned"] = pinned
     record = record.model_copy(update=update)
     notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
@@ -130,14 +129,21 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
 
     Raises:
         UnknownMemoryError: nothing of this id is stored, or `instead` is not visible.
-        InvalidRequestError: nothing hides it, it has expired, or it is a checkpoint.
+        InvalidRequestError: no tombstone hides it, it has expired, or it is a checkpoint.
     """
     if skipped := refuse_writes(workspace):
         return skipped
-    timeline = (await load_head_to_write(workspace)).timeline
-    view = make_view(workspace, timeline)
     old = await _require_stored(workspace, memory_id)
     bank = choose_bank(workspace, old)
+    async with bank.writing:  # of two calls at once, the second must find what the first stored
+        return await _put_back(workspace, bank, old, instead)
+
+
+async def _put_back(
+    workspace: Workspace, bank: MemoryBank, old: Record, instead: str
+) -> MemoryAdded:
+    timeline = (await load_head_to_write(workspace)).timeline
+    view = make_view(workspace, timeline)
     at = workspace.clock.now()
     if await bank.index.visible([old.id], view):
         raise InvalidRequestError(f"{name_id(old.id)} holds: nothing hides it.")
@@ -150,9 +156,16 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
         refuse_checkpoint(hiding[0])
     else:
         hiding = await _find_tombstones(bank, old, view)
+        if not hiding:
+            raise InvalidRequestError(
+                f"{name_id(old.id)} was not hidden here: it was replaced, or a backtrack left it. "
+                "Correct what replaced it, or restore the line that was left."
+            )
     record = correct_record(old, old.content, old.title, make_writing(workspace, timeline, at))
     same = [r for r in await find_exact_matches(workspace, bank, record, view)
             if _is_replaceable(r, old)]  # fmt: skip
+    if not instead and (holds := next((each for each in same if each.recalled), None)):
+        raise InvalidRequestError(f"{name_id(holds.id)} says the same, and holds.")
     replaced = {each.id: each for each in (old, *hiding, *same)}
     whole = {"supersedes": tuple(sorted(replaced)), "derived_from": old.derived_from}
     record = record.model_copy(update=whole)

@@ -43,6 +43,10 @@ Fields = dict[str, Any]
 _QUOTED_CHARS_MAX: Final = 200
 
 _NO_WAY_BACK: Final = "This cannot be undone."
+_NO_MORE: Final = (
+    "It holds no more: since it was shown here, another session corrected or hid it, or went back. "
+    "Nothing was changed; choose it anew in the list."
+)
 _SURE: Final = f"{_NO_WAY_BACK} Erase for good?"
 
 
@@ -186,10 +190,15 @@ async def act(workspace: Workspace, action: Action) -> Fields:
     """
     if skipped := refuse_writes(workspace):
         return render_receipt(skipped)
-    if not action.branch:
-        return await _carry_out(workspace, action)
-    fields = await _carry_out(workspace.at(check_branch(action.branch)), action)
-    if "undo" in fields:  # it is taken back where it was done
+    if action.branch:
+        workspace = workspace.at(check_branch(action.branch))
+    try:
+        fields = await _carry_out(workspace, action)
+    except UnknownMemoryError:
+        if await _find_any(workspace, getattr(action, "memory_id", "")):
+            raise InvalidRequestError(_NO_MORE) from None
+        raise
+    if action.branch and "undo" in fields:  # it is taken back where it was done
         fields["undo"] = {**fields["undo"], "branch": action.branch}
     return fields
 

@@ -25,6 +25,7 @@ async def collect_page(workspace: Workspace) -> dict[str, Any]:
 
     for name in ("head", "waiting", "doubts", "profile", "sessions", "figures"):
         await keep(name)
+    answers["sessions"].pop("place", None)  # a path of this machine is nobody else's business
     timeline = await keep("timeline", limit="0")
     rows = await _collect_rows(workspace)
     points = [node for node in timeline.get("nodes", ()) if node["kind"] in ("checkpoint", "line")]

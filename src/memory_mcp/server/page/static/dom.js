@@ -25,7 +25,16 @@ function fill(node, given, children) {
 }
 
 export function show(node, ...children) {
+  // what others write draws it anew: the keyboard stays on what says the same
+  const held = node.contains(document.activeElement) ? document.activeElement : null;
+  const named = held && nameIn(held);
   node.replaceChildren(...children.flat(Infinity).filter((each) => each !== undefined && each !== null && each !== false));
+  if (held && !held.isConnected) [...node.querySelectorAll(held.tagName)].find((each) => nameIn(each) === named)?.focus({ preventScroll: true });
+}
+
+function nameIn(node) {
+  // in a list of cards the same button stands on each
+  return [node.id, node.getAttribute("aria-label"), node.textContent, node.closest("li")?.textContent].join("\n");
 }
 
 export function button(label, act, given = {}) {

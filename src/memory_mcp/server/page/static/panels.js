@@ -95,7 +95,7 @@ export function renderDurable(durable, page) {
 export function renderSessions(each, page) {
   return h("div", { class: "page-width" }, h("h2", {}, "Sessions"),
     section(`Nudges that wait (${each.nudges.length})`, {}, each.nudges.length ? h("ul", { class: "cards" }, each.nudges.map((one) => card(`priority ${one.priority}${one.by ? `, by ${one.by}` : ""}`, one.text)))
-      : h("p", { class: "quiet" }, `None. Programs leave them in ${each.place}.`)),
+      : h("p", { class: "quiet" }, each.place ? `None. Programs leave them in ${each.place}.` : "None.")),
     section(`Episodes and what sessions handed on (${each.total})`, {}, each.episodes.length ? h("ul", { class: "cards" }, each.episodes.map((one) => card(`${one.title ? `${one.title} · ` : ""}${formatTime(one.createdAt)}`, firstLine(one.content, 500), button("Look at it", () => page.openMemory(one.memoryId)))))
       : h("p", { class: "quiet" }, "No session has told of itself yet.")));
 }
@@ -115,7 +115,8 @@ export function renderHealth(head, figures, page) {
   });
   const cloud = head.cloud;
   return h("div", { class: "page-width" }, h("h2", {}, "Health and numbers"),
-    section("Checks", {}, h("p", { class: "quiet" }, "The doctor checks every rule of files and index. It mends nothing here."), check, out),
+    section("Checks", {}, page.transport.kind === "file" ? h("p", { class: "quiet" }, "A file can check nothing: `memory-mcp doctor` does.")
+      : [h("p", { class: "quiet" }, "The doctor checks every rule of files and index. It mends nothing here."), check, out]),
     section("Where memories rest", {}, h("dl", { class: "facts" }, [
       ["Provider", head.provider ?? (cloud ? "files, mirrored to Supermemory" : "files of this machine")],
       ...(cloud ? [["Waiting to be sent", cloud.pending], ["Being confirmed", cloud.checking], ["Known to the cloud", cloud.delivered], ["Refused by it", cloud.refused], ["Trouble", cloud.trouble || "none"]] : []),
