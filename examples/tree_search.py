@@ -8,6 +8,7 @@ writes what it tried, and never touches another node. Then the tree is pruned: w
 discarded with a lesson, and the winner is joined into the root, step by step, and exported.
 """
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -147,5 +148,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         main(sys.argv[1])
     else:
-        with tempfile.TemporaryDirectory() as made:
-            main(made)
+        with tempfile.TemporaryDirectory() as made:  # with all that this machine keeps beside it
+            os.environ["MEMORY_HOME"] = str(Path(made) / "home")
+            (project := Path(made) / "project").mkdir()
+            main(str(project))

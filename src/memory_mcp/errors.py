@@ -92,15 +92,18 @@ class UnknownMemoryError(InvalidRequestError):
 
 
 class UnknownTargetError(InvalidRequestError):
-    """No checkpoint, phase, line or branch of that name."""
+    """No checkpoint, phase, line or branch of that name. `step` is what would begin one."""
 
-    def __init__(self, what: str, name: str, *, known: Iterable[str], nearest: str = "") -> None:
+    def __init__(
+        self, what: str, name: str, *, known: Iterable[str], nearest: str = "", step: str = ""
+    ) -> None:
         self.name = name
         names = list(known)
-        more = f" and {len(names) - _NAMED_MAX} earlier ones" if len(names) > _NAMED_MAX else ""
+        more = f" and {len(names) - _NAMED_MAX} others" if len(names) > _NAMED_MAX else ""
         choices = ", ".join(names[-_NAMED_MAX:]) or "none yet"
         guess = f" Did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"No {what} {quote(name)}.{guess} Known: {choices}{more}.")
+        after = f" {step}" if step else ""
+        super().__init__(f"No {what} {quote(name)}.{guess} Known: {choices}{more}.{after}")
 
 
 class SettingError(InvalidRequestError):

@@ -33,5 +33,5 @@ def test_a_message_lists_some_names_and_counts_the_others() -> None:
     said = str(UnknownTargetError("checkpoint", "x", known=[f"cp{i:04}" for i in range(1_000)]))
 
     assert "cp0999" in said
-    assert "and 988 earlier ones" in said
+    assert said.endswith("and 988 others.")
     assert len(said) < 300

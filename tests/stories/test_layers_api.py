@@ -76,6 +76,10 @@ async def test_an_unknown_node_names_near_ones(folder: Path, settings: dict[str,
         await memory.mem_node_fork(None, "stage1/node:3")
         with pytest.raises(UnknownTargetError, match="Did you mean 'stage1/node:3'"):
             await memory.mem_core_set("a", "1", branch_id="stage1/node:4")
+        with pytest.raises(
+            UnknownTargetError, match="Choose one, or give ancestor_chain: the nodes"
+        ):
+            await memory.mem_node_fork("stage1/node:4", "below")
 
 
 UPDATES: dict[str, Any] = {

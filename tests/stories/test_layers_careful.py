@@ -40,6 +40,17 @@ def test_an_id_leads_to_what_stands_in_its_place(memory: Any) -> None:
         memory.mem_archival_get(old)
 
 
+def test_an_update_that_changes_nothing_writes_nothing(memory: Any) -> None:
+    """A version more that says the same would be a conflict of a join, and an id to follow."""
+    old = memory.mem_archival_write("Adam diverges.", ["opt"], {"run": 1})
+    assert memory.mem_archival_update(old) == old
+    assert memory.mem_archival_update(old, "Adam diverges.", ["opt", "opt"], {"run": 1}) == old
+    done = memory.apply_llm_memory_updates(None, {"mem_archival_update": {"id": old}})
+    assert done.receipt.notes == (f"{old} says this already: nothing was changed.",)
+    assert [each.id for each in memory.mem_archival_search("*")] == [old]
+    assert memory.mem_archival_update(old, tags=[]) != old
+
+
 def test_a_key_has_one_spelling_and_shows_something(memory: Any) -> None:
     """Two keys that look the same would have two values."""
     memory.mem_core_set("cafe\u0301", "1")

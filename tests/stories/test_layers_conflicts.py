@@ -131,6 +131,23 @@ def test_a_text_that_was_changed_twice_is_one_version(memory: Any) -> None:
     assert [each.text for each in memory.mem_archival_search("*")] == ["Depth hurts."]
 
 
+@pytest.mark.parametrize("prefer", ["parent", "child"])
+@pytest.mark.parametrize("first", [None, "c"])
+def test_an_old_id_leads_to_the_version_that_a_join_let_stand(
+    memory: Any, prefer: str, first: str | None
+) -> None:
+    """Whichever of the two was written first: a prompt may still name what both replaced."""
+    text = memory.mem_archival_write("Depth helps.")
+    memory.mem_node_fork(None, "c")
+    for node in (first, None if first else "c"):
+        said = "The child's." if node else "The parent's."
+        memory.mem_archival_update(text, said, branch_id=node)
+
+    assert memory.mem_node_join("c", prefer=prefer).joined
+    for node in (None, "c"):
+        assert memory.mem_archival_get(text, branch_id=node).text == f"The {prefer}'s."
+
+
 def test_a_summary_that_loses_gives_back_what_it_alone_summed_up(memory: Any) -> None:
     """Else these events were out of sight, and nothing stood in their place."""
     events = [memory.mem_recall_append({"summary": f"run {n}"}).events[0] for n in range(3)]

@@ -260,3 +260,4 @@ def test_the_example_runs_as_its_page_shows(tmp_path: Path) -> None:
     assert "60 nodes, 8 processes:" in found.stdout
     for line in found.stdout.strip().splitlines():
         assert line in page
+    assert not [*tmp_path.iterdir()], "a look at an example leaves nothing among the user's files"

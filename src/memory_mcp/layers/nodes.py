@@ -36,9 +36,14 @@ from memory_mcp.layers.reading import list_archive, list_core, list_events
 from memory_mcp.layers.selecting import ARCHIVE, EVENTS
 from memory_mcp.text.drafts import check_branch, check_text
 from memory_mcp.timeline.nodes import find_parent, list_ancestors
+from memory_mcp.timeline.plans import require_branch
 
 _NUMBER_CHARS_MAX: Final = 8
 """Of the number that ends the id of a node which was given none."""
+
+_CHAIN_NEEDED: Final = (
+    "Choose one, or give ancestor_chain: the nodes from the root to it, which are begun then."
+)
 
 
 async def fork_node(
@@ -68,8 +73,10 @@ async def fork_node(
         return NodeForked(MAIN, None)
     created: list[BranchName] = []
     missing: list[tuple[BranchName, BranchName]] = []
-    if ancestors:
-        timeline = (await load_head(root)).timeline
+    timeline = (await load_head(root)).timeline
+    if not ancestors:
+        require_branch(timeline, below, _CHAIN_NEEDED)
+    else:
         missing = _list_missing(workspace, timeline, below, ancestors)
         if node is not None:
             _require_parent(timeline, node, below)

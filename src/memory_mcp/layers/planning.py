@@ -67,6 +67,7 @@ class LayerPlan:
     evicted: int = 0
     summary: RecordId | None = None
     sums_up: int = 0
+    notes: list[str] = field(default_factory=list[str])
 
     @property
     def view(self) -> View:
@@ -85,7 +86,7 @@ class LayerPlan:
             evicted=self.evicted,
             summary=self.summary,
             sums_up=self.sums_up,
-            notes=notes,
+            notes=(*self.notes, *notes),
         )
 
 
@@ -203,6 +204,10 @@ async def _plan_archival_update(plan: LayerPlan, write: ArchivalUpdate) -> None:
             "that mem_archival_write or mem_archival_search returned."
         )
     record = update_archival(old, write, plan.place())
+    if (record.content, record.tags, record.meta) == (old.content, old.tags, old.meta):
+        plan.archival.append(old.id)
+        plan.notes.append(f"{old.id} says this already: nothing was changed.")
+        return
     plan.records.append(record)
     plan.archival.append(record.id)
 

@@ -77,17 +77,18 @@ def require_same_node(workspace: Workspace, timeline: Timeline, node_id: str) ->
 
 
 async def find_successor(workspace: Workspace, view: View, old: RecordId) -> Record | None:
-    """The text of the archive that stands in the place of an older one now, as far as it holds."""
+    """The text of the archive that stands in the place of an older one now, as far as it holds.
+
+    Several may follow one: a join brings what both sides put in its place, and one of it stands.
+    """
     bank, filters = workspace.project, replace(ARCHIVE, history=True)
     found = await bank.index.find(view, filters, limits.EVENTS_MAX)
-    later = await load_records(bank, sorted(id_ for id_ in found if id_ > old))
-    newest: Record | None = None
-    for record in later:  # the oldest first, so that each follows the one before it
-        if record.kind in MEMORY_KINDS and (newest.id if newest else old) in record.supersedes:
-            newest = record
-    if newest is None or not await bank.index.visible([newest.id], view):
-        return None
-    return newest
+    followers: dict[RecordId, Record] = {}
+    for record in await load_records(bank, sorted(id_ for id_ in found if id_ > old)):
+        if record.kind in MEMORY_KINDS and {old, *followers}.intersection(record.supersedes):
+            followers[record.id] = record  # the oldest first, so that each follows one before it
+    seen = await bank.index.visible([*followers], view)
+    return max((followers[id_] for id_ in seen), key=lambda record: record.id, default=None)
 
 
 _ROOT_NODE: Final = BranchName("main")

@@ -67,17 +67,18 @@ def parse_span(name: str, span: str | datetime | timedelta, now: datetime, sign:
     Raises:
         InvalidRequestError: it is neither.
     """
+    lasts = span
     try:
         if isinstance(span, str) and (found := _SPAN.fullmatch(span)):
             unit = next(filter(None, found.groups()[1:])).lower()
-            span = timedelta(seconds=int(found[1]) * _SECONDS[unit])
-        if isinstance(span, timedelta):
-            return now + sign * span
-        at = datetime.fromisoformat(span) if isinstance(span, str) else span
+            lasts = timedelta(seconds=int(found[1]) * _SECONDS[unit])
+        if isinstance(lasts, timedelta):
+            return now + sign * lasts
+        at = datetime.fromisoformat(lasts) if isinstance(lasts, str) else lasts
         return (assume_utc(at) or at).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidRequestError(
-            f"{name} is {span!r}; give a duration (30m, 12h, 2d, 1w) or a time such as "
+            f"{name} is {str(span)!r}; give a duration (30m, 12h, 2d, 1w) or a time such as "
             "2026-01-31T14:30:00Z."
         ) from error
 

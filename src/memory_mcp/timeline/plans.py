@@ -92,17 +92,18 @@ class PhaseRepetition:
         )
 
 
-def require_branch(timeline: Timeline, branch: BranchName) -> None:
-    """Refuse a branch that does not exist.
+def require_branch(timeline: Timeline, branch: BranchName, step: str = "") -> None:
+    """Refuse a branch that does not exist; `step` is what to do, other than to fork it first.
 
     Raises:
         UnknownTargetError: with the branches there are.
     """
     if branch not in timeline.branches:
-        hint = f"or begin it with `memory-mcp --branch main fork {shlex.quote(branch)}`"
+        fork = f"`memory-mcp --branch main fork {shlex.quote(branch)}`"
+        step = step or f"Choose one, or fork it first, as {fork} does."
         nearest = find_nearest(branch, timeline.branches)
         raise UnknownTargetError(
-            "branch", branch, known=[*timeline.branches, hint], nearest=nearest
+            "branch", branch, known=timeline.branches, nearest=nearest, step=step
         )
 
 
