@@ -107,8 +107,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "phase: true is no number": lambda m: m.mem_recall_append({"summary": "s", "phase": True}),
     "keep: true is no number": lambda m: m.mem_recall_evict(keep=True),
     "k: .*got 0": lambda m: m.mem_recall_search("word", 0),
-    "k: .*less than or equal to 1000": lambda m: m.mem_recall_search("*", 10**30),
-    "k: .*valid integer": lambda m: m.mem_recall_search("*", 2.5),
+    "k: give 1,000 or less": lambda m: m.mem_recall_search("*", 10**30),
+    "k: give a whole number": lambda m: m.mem_recall_search("*", 2.5),
     "query: .*got 3": lambda m: m.mem_recall_search(3),
     "tags is None": lambda m: m.mem_archival_search("a", None),
     "text is empty": lambda m: m.mem_archival_write(" "),
@@ -118,6 +118,13 @@ CALLS: dict[str, Callable[[Any], object]] = {
         [m.mem_recall_append({"summary": "e"}).events[0]],
     ),
     "core_updates is .* give an object": lambda m: m.mem_node_write("n", ["a"]),
+    "^core_updates.a.value: give a text .got 5": lambda m: m.mem_node_write(
+        "n", {"z": "1", "a": 5}
+    ),
+    "^recall_event.ts: ": lambda m: m.mem_node_write("n", recall_event={"ts": "soon"}),
+    "^'archival_records.0.txt' is no key": lambda m: m.mem_node_write(
+        "n", archival_records=[{"txt": "x"}]
+    ),
     "lesson is 3": lambda m: m.mem_node_discard("n", 3),
     "branch 3 cannot": lambda m: m.mem_node_join("n", 3),
     "budget_chars is '9'": lambda m: m.render_for_prompt("n", "", "9"),
@@ -144,10 +151,10 @@ def test_a_wrong_value_is_named(memory: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"mem_core_set": DEEP}, "mem_core_set.0.value: Field required"),
+        ({"mem_core_set": DEEP}, "'mem_core_set.a.a' is no key"),
         ({"mem_recall_evict": {"keep": False}}, "keep: false is no number"),
-        ({"mem_archival_search": {"query": "x", "k": 5_000}}, "k: .* 1000"),
-        ({"mem_recall_search": {"query": "x", "k": 10**9}}, "k: .* 1000"),
+        ({"mem_archival_search": {"query": "x", "k": 5_000}}, "k: .* 1,000"),
+        ({"mem_recall_search": {"query": "x", "k": 10**9}}, "k: .* 1,000"),
         ({"mem_recall_search": {"query": "\ud800"}}, "query: .* unicode"),
         ({"mem_archival_search": {"query": "x", "tags": [" "]}}, "a tag is empty"),
     ],

@@ -335,7 +335,7 @@ class ArchivalSearch(LayerForm):
     k: _Count = Field(default=10, ge=1, le=limits.LISTED_MEMORIES_MAX)
 
 
-def _list_core(value: object) -> Sequence[object]:
+def list_core_values(value: object) -> Sequence[object]:
     """A list of core values: an object of keys and values is one, too."""
     if not isinstance(value, Mapping):
         return _list_one(value)
@@ -372,7 +372,7 @@ class MemoryUpdates(LayerForm):
     Everything that it writes is written, or nothing; what it asks is answered as of after that.
     """
 
-    mem_core_set: Annotated[tuple[CoreSet, ...], BeforeValidator(_list_core)] = ()
+    mem_core_set: Annotated[tuple[CoreSet, ...], BeforeValidator(list_core_values)] = ()
     mem_core_get: Annotated[tuple[str, ...], BeforeValidator(_list_one)] | None = None
     mem_core_del: Annotated[tuple[CoreDelete, ...], _list_texts("key")] = ()
     mem_archival_write: Annotated[tuple[ArchivalWrite, ...], _list_texts("text")] = ()
@@ -391,7 +391,7 @@ class MemoryUpdates(LayerForm):
             return value
         fields = dict(cast("Mapping[str, Any]", value))
         for old, name, read in (
-            ("core", "mem_core_set", _list_core),
+            ("core", "mem_core_set", list_core_values),
             ("archival", "mem_archival_write", _list_one),
         ):
             given = [fields.pop(each) for each in (old, name) if fields.get(each) is not None]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from reprlib import Repr
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -15,6 +15,7 @@ from memory_mcp.domain.layers import (
     RecallEvent,
     UpdatesApplied,
     Write,
+    list_core_values,
 )
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.head import load_head
@@ -26,6 +27,8 @@ from memory_mcp.layers.selecting import require_same_node
 from memory_mcp.text.layers import check_tags
 
 M = TypeVar("M", bound=BaseModel)
+
+_OWN: Final[Mapping[str, str]] = {}
 
 INSTRUCTIONS: Final = """\
 You keep the memory of this node. Answer with one JSON object; every key may be left out:
@@ -58,8 +61,8 @@ def memory_operation_instructions() -> str:
     return INSTRUCTIONS + EXAMPLE
 
 
-def parse_form(form: type[M], fields: Mapping[str, Any]) -> M:
-    """The form with these fields.
+def parse_form(form: type[M], fields: Mapping[str, Any], names: Mapping[str, str] = _OWN) -> M:
+    """The form with these fields; `names` are what its own are called by who gave them.
 
     Raises:
         InvalidRequestError: an unknown field or a wrong type; names it and the right ones.
@@ -67,7 +70,7 @@ def parse_form(form: type[M], fields: Mapping[str, Any]) -> M:
     try:
         return form.model_validate(fields)
     except ValidationError as error:
-        raise InvalidRequestError(_explain(form, error)) from error
+        raise InvalidRequestError(_explain(form, error, fields, names)) from error
 
 
 def parse_node_write(
@@ -90,7 +93,7 @@ def parse_node_write(
         "mem_recall_append": [] if recall_event is None else recall_event,
         "mem_archival_write": archival_records,
     }
-    return list(parse_form(MemoryUpdates, document).list_writes())
+    return list(parse_form(MemoryUpdates, document, _NODE_FIELDS).list_writes())
 
 
 async def apply_updates(
@@ -156,10 +159,16 @@ def _add_labels(write: Write, labels: RecallAppend) -> Write:
     )
 
 
-def _explain(form: type[BaseModel], error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"][:_STEPS_SHOWN])) or form.__name__
-    said = _PLAIN.get(first["type"], first["msg"].removeprefix("Value error, "))
+def _explain(
+    form: type[BaseModel], error: ValidationError, fields: object, names: Mapping[str, str]
+) -> str:
+    wrong = error.errors(include_url=False)
+    unknown = (each for each in wrong if each["type"] == "extra_forbidden")
+    first = next(unknown, wrong[0])  # a misspelt field is told of before what is missing for it
+    where = _name_place(first["loc"], fields, names) or form.__name__
+    said = first["msg"].removeprefix("Value error, ")
+    if plain := _PLAIN.get(first["type"]):
+        said = plain.format_map(first.get("ctx", {}))
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])
         known = _list_fields(form, first["loc"][:-1])
@@ -174,10 +183,43 @@ def _explain(form: type[BaseModel], error: ValidationError) -> str:
     return f"{where}: {said} (got {shown}). Known: {known}. Nothing was written."
 
 
+def _name_place(loc: Sequence[int | str], fields: object, names: Mapping[str, str]) -> str:
+    """The way to a value as who gave it knows it: a core value is found by its key."""
+    steps = [*loc[:_STEPS_SHOWN]]
+    if steps[:1] == ["mem_core_set"] and len(steps) > 1 and isinstance(fields, Mapping):
+        given = cast("Mapping[str, object]", fields)
+        both = [given[name] for name in ("core", "mem_core_set") if given.get(name) is not None]
+        entry = [one for each in both for one in list_core_values(each)][int(steps[1])]
+        key = cast("Mapping[str, object]", entry).get("key") if isinstance(entry, Mapping) else None
+        steps[1] = key if isinstance(key, str) else steps[1]
+    path = ".".join(map(str, steps))
+    for name, called in names.items():
+        if path == name or path.startswith(f"{name}."):
+            return called + path.removeprefix(name)
+    return path
+
+
+_NODE_FIELDS: Final = {
+    "mem_core_set": "core_updates",
+    "mem_core_del": "core_updates",
+    "mem_recall_append.0": "recall_event",
+    "mem_archival_write": "archival_records",
+}
+"""What the parts of a document are called in a write to a node."""
+
 _PLAIN: Final = {
     "model_type": "give an object with these keys",
     "tuple_type": "give a list",
     "dict_type": "give an object",
+    "string_type": "give a text",
+    "string_too_long": "give at most {max_length:,} characters",
+    "string_too_short": "it is empty",
+    "int_type": "give a whole number",
+    "int_parsing": "give a whole number",
+    "int_from_float": "give a whole number",
+    "greater_than_equal": "give {ge:,} or more",
+    "less_than_equal": "give {le:,} or less",
+    "missing": "it is missing",
 }
 """What is wrong with a value, without words of Python."""
 
