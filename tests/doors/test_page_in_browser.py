@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect
 
 from memory_mcp.cli.main import main
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.browser]
 
 AXE = "axe-core@4.12.1"
 TABS = ("Timeline", "Memories", "Decide", "Compare", "Profile", "Sessions", "Health")
