@@ -45,6 +45,11 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
                 "mem_recall_search": "nothing of it",
             },
         )  # fmt: skip
+        core = await call(client, "mem_node_read", node_id="stage1/node:3", scope="core")
+        evicted = await call(
+            client, "apply_llm_memory_updates", node_id="stage1/node:3",
+            updates={"mem_recall_evict": {"keep": 0}},
+        )  # fmt: skip
         unknown = await refused(client, "mem_node_read", node_id="stage1/node:4")
         wrong = await refused(
             client, "apply_llm_memory_updates", node_id="a", updates={"mem_cor_set": {}}
@@ -69,6 +74,8 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
     assert len(asked["archival"]) == 1  # what was written, beside what was found
     assert [each["text"] for each in asked["results"]["archival"]] == ["Adam diverges."]
     assert asked["results"]["recall"] == []
+    assert (core["events"], core["archived"]) == (1, 2), "they are there, and were not asked for"
+    assert evicted == {"success": True, "node": "stage1/node:3", "evicted": 1}
     (text,) = prompt.content
     assert isinstance(text, TextContent)
     assert prompt.structured_content is None

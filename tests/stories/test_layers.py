@@ -285,7 +285,7 @@ async def test_the_tree_is_shown_where_the_project_stands(workspace: Workspace) 
     log = given(await branches.read_log(at(workspace, "a 1"), 0))
 
     assert render_head(report).splitlines()[-6:] == [
-        "main", "├ a", "│ ├ a 1 @", "│ │ ├ deep", "│ ├ a 2", "├ b"
+        "main", "├ a", "│ ├ a 1 @", "│ │ └ deep", "│ └ a 2", "└ b"
     ]  # fmt: skip
     assert render_head_fields(report)["parents"] == {
         "a": "main", "a 1": "a", "a 2": "a", "b": "main", "deep": "a 1"
@@ -294,7 +294,7 @@ async def test_the_tree_is_shown_where_the_project_stands(workspace: Workspace) 
     drawn = ["".join(text for text, _ in line) for line in lines]
     assert any("branch a 2  below a" in line for line in drawn)
     few = [*render_tree(report.parents, BranchName("deep"), 4)]
-    assert few == ["main", "├ a", "│ ├ a 1", "│ │ ├ deep @", "and 2 more"]
+    assert few == ["main", "└ a", "  └ a 1", "    └ deep @", "and 2 more"]
 
 
 async def test_durable_preferences_stand_beside_the_core_of_every_node(

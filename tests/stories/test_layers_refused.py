@@ -137,6 +137,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "resource_id is empty": lambda m: m.track_resource_usage("", "read"),
     "output_dir is ''": lambda m: m.export_final_memory(""),
     "is no name of a file": lambda m: m.export_final_memory("out", None, "a\0"),
+    "test_layers_refused.py' is no folder": lambda m: m.export_final_memory(__file__),
     "Both files are called": lambda m: m.export_final_memory("out", None, "Same", "same"),
 }
 

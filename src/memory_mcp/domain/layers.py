@@ -97,10 +97,11 @@ class ArchivalRecord:
 
 @frozen
 class NodeView:
-    """What a node sees: its own and what it inherits. A layer that was not asked for is empty.
+    """What a node sees: its own and what it inherits. A layer that was not asked for is not listed.
 
     `chain` names the nodes that it sees, itself first and the root last. Events are the newest of
-    the window, oldest first; of the archive the newest are listed and all are counted.
+    the window, oldest first; of the archive the newest are listed. `events` and `archived` count
+    all that it sees.
     """
 
     node: BranchName

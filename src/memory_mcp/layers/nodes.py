@@ -117,8 +117,8 @@ async def read_node(
         core=await list_core(workspace, view, durable=durable) if wants("core") else (),
         recall=events[::-1],
         archival=await list_archive(workspace, view) if wants("archival") else (),
-        events=await index.count(view, EVENTS) if wants("recall") else 0,
-        archived=await index.count(view, ARCHIVE) if wants("archival") else 0,
+        events=await index.count(view, EVENTS),
+        archived=await index.count(view, ARCHIVE),
     )
 
 

@@ -161,19 +161,26 @@ def render_tree(
     while (above := parents.get(way[-1])) is not None and above not in way:
         way.append(above)
     roots = sorted(children.keys() - parents.keys())
-    ordered: list[tuple[BranchName, int]] = []
-    waiting = [(root, 0) for root in reversed(roots)]
+    ordered: list[BranchName] = []
+    waiting = roots[::-1]
     while waiting:
-        node, level = waiting.pop()
-        ordered.append((node, level))
-        waiting += [(each, level + 1) for each in sorted(children.get(node, ()), reverse=True)]
+        ordered.append(waiting.pop())
+        waiting += sorted(children.get(ordered[-1], ()), reverse=True)
     shown = {*way[:limit]}
-    for node, _ in ordered:
+    for node in ordered:
         if len(shown) >= limit:
             break
         shown.add(node)
-    for node, level in ordered:
+    start = ("", "")  # what stands before a node, and before what is below it
+    edges: dict[BranchName, tuple[str, str]] = dict.fromkeys(roots, start)
+    for node in ordered:
+        before, below = edges[node]
         if node in shown:
-            yield f"{'│ ' * (level - 1)}{'├ ' if level else ''}{node}{' @' if node == here else ''}"
+            yield f"{before}{node}{' @' if node == here else ''}"
+        rest = sorted(children.get(node, ()))
+        last = max((each for each in rest if each in shown), default=None)
+        for each in rest:
+            signs = ("└ ", "  ") if each == last else ("├ ", "│ ")
+            edges[each] = (below + signs[0], below + signs[1])
     if more := len(ordered) - len(shown):
         yield f"and {more:,} more"

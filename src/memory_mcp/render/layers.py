@@ -23,8 +23,11 @@ T = TypeVar("T")
 _NOTHING: Final[Mapping[str, Any]] = {"core": {}, "recall": [], "archival": []}
 """The answer of a layer that has nothing of what it was asked for."""
 
-_LEFT_OUT = frozenset({"chain", "durable", "evicted"})
+_LEFT_OUT = frozenset({"chain", "durable"})
 """Fields of entries and events that say nothing in a view of what holds."""
+
+_COUNTS = frozenset({"evicted", "sums_up"})
+"""Fields of events and receipts that say nothing where they are 0."""
 
 
 def render_layers(
@@ -110,7 +113,8 @@ def _list_fields(value: Any) -> dict[str, Any]:
         named["text"] = value.text or None
     if named.get("importance") == IMPORTANCE_DEFAULT:
         del named["importance"]
-    return {name: each for name, each in named.items() if name not in _LEFT_OUT}
+    silent = _LEFT_OUT | {name for name in _COUNTS if not named.get(name)}
+    return {name: each for name, each in named.items() if name not in silent}
 
 
 def _make_plain(value: Any) -> Any:

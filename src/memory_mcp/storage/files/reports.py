@@ -55,6 +55,10 @@ def _refuse_foreign(path: Path, begin: str) -> None:
             found = file.read(len(begin))
     except FileNotFoundError:
         return
+    except NotADirectoryError as error:
+        raise InvalidRequestError(
+            f"{str(path.parent)!r} is no folder. Name another folder."
+        ) from error
     except OSError as error:
         raise StoreUnavailableError(f"{str(path)!r} cannot be looked at: {error}.") from error
     if found and found != begin.encode():
