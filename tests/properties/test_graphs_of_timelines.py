@@ -95,8 +95,8 @@ def test_each_name_is_drawn_once_above_what_it_follows(
     assert counts | waits == set(keys(holds, "checkpoint:"))
     assert keys(ordered, "branch:") == sorted(timeline.branches)
     # two clones may have given one name, as ids here differ only where a name does not show it
-    lines = [node.shows.id for node in ordered if isinstance(node.shows, Line)]
-    assert sorted(lines) == sorted({line.id for line in timeline.left_lines(written)})
+    lines = {node.shows.id for node in ordered if isinstance(node.shows, Line)}
+    assert lines == {line.id for line in timeline.left_lines(written)}
     assert ordered[0].key == "branch:main"
     assert ordered[-1].key == "start"
     assert_parents_below(ordered)
