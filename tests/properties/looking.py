@@ -21,6 +21,8 @@ from memory_mcp.timeline.moves import fold_moves
 
 KINDS: Final[tuple[Kind, ...]] = ("fact", "decision", "preference", "lesson", "event", "checkpoint")
 _WORD: Final = re.compile(r"zq[0-9]{5}x")
+SEALED: Final = "the part is done and sealed as"
+"""Before the word of a checkpoint: a mere label would have no place in an opening."""
 _LOOKED_AT: Final = 20
 _SHOWN: Final = 10
 
@@ -116,7 +118,7 @@ async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
     ]
     assert report.earlier_checkpoints == max(0, len(valid) - _SHOWN)
     assert [s.checkpoint.summary for s in report.checkpoints] == [
-        f"sealed {s.word}" for s in valid[-_SHOWN:]
+        f"{SEALED} {s.word}" for s in valid[-_SHOWN:]
     ]
     assert [c.id for c in report.invalidated] == [s.id for s in model.invalidated(branch)][-_SHOWN:]
     assert [c.id for c in report.pending] == [s.id for s in model.pending(branch)][-_SHOWN:]

@@ -11,7 +11,7 @@ import pytest
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace, switched
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from looking import look
+from looking import SEALED, look
 from plain_model import DURABLE, Entry, PlainModel, Seal
 
 from memory_mcp import branches, memories, sessions
@@ -153,7 +153,7 @@ class CoherentMemory(RuleBasedStateMachine):
         refused = self.model.refuses(self.workspace.caller.branch, phase) and not again
         done = self.run(
             branches.checkpoint(
-                self.workspace, f"sealed {word}", phase, again=again, approval=approval
+                self.workspace, f"{SEALED} {word}", phase, again=again, approval=approval
             )
         )
         if refused:
@@ -175,7 +175,7 @@ class CoherentMemory(RuleBasedStateMachine):
         word = self.word() if decision == "edit" else asked.word
         done = self.run(
             branches.decide_checkpoint(
-                self.workspace, asked.id, decision, f"sealed {word}", again=True
+                self.workspace, asked.id, decision, f"{SEALED} {word}", again=True
             )
         )
         assert isinstance(done, CheckpointDecided)
