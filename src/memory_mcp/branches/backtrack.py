@@ -9,7 +9,6 @@ from typing import Final, Literal
 from memory_mcp.bootstrap.views import withdraw_branch, withdraw_removed
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import LineId, RecordId, SegmentId, make_line_id, make_unique_name
-from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import (
     Backtracked,
     BacktrackOutcome,
@@ -17,7 +16,7 @@ from memory_mcp.domain.outcomes import (
     MovePreview,
     Skipped,
 )
-from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record
+from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record, cut_title
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
@@ -206,7 +205,7 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
         target=plan.checkpoint if isinstance(plan, BacktrackPlan) else None,
         join=plan.join if isinstance(plan, BacktrackPlan) else None,
         hides=await index.count(now, hidden) + len(suppressed),
-        titles=tuple(_title(record) for record in named),
+        titles=tuple(cut_title(record, _TITLE_CHARS_MAX) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=len(erases),
         leaves=bool(plan.hides.intersection(holding)),
@@ -265,10 +264,6 @@ async def _store_lesson(workspace: Workspace, lesson: str, head: Head) -> Record
     record = build_record(draft, make_writing(workspace, head.timeline, workspace.clock.now()))
     await workspace.project.keep(record)
     return record.id
-
-
-def _title(record: Record) -> str:
-    return cut(" ".join((record.title or record.content).split()), _TITLE_CHARS_MAX)
 
 
 def _token(

@@ -39,7 +39,7 @@ from memory_mcp.domain.fields import (
     require_visible_characters,
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
-from memory_mcp.domain.normalise import digest, find_hidden_character
+from memory_mcp.domain.normalise import cut, digest, find_hidden_character
 from memory_mcp.frozen import frozen
 
 SCHEMA_VERSION: Final = 1
@@ -382,6 +382,11 @@ class Record(FrozenModel):
         fields = self.model_dump(mode="json", exclude={"meta"} if not self.meta else None)
         meta = {"meta": fields.pop("meta")} if self.meta else {}  # as it was given, nulls included
         return drop_empty({**fields, "container_tags": self.container_tags}) | meta
+
+
+def cut_title(record: Record, chars_max: int) -> str:
+    """What a record is called in one line of so many characters: its title, or else its text."""
+    return cut(" ".join((record.title or record.content).split()), chars_max)
 
 
 def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:

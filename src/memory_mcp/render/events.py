@@ -3,9 +3,8 @@
 from datetime import datetime
 from typing import Final
 
-from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import RecordArrived, RecordGone, TimelineEvent
-from memory_mcp.domain.record import Move, Record
+from memory_mcp.domain.record import Move, Record, cut_title
 from memory_mcp.hints import name_id
 from memory_mcp.render.log import Span
 from memory_mcp.render.outcomes import Fields, render_record
@@ -62,7 +61,7 @@ def _name_event(record: Record) -> str:
 
 
 def _describe(record: Record) -> list[Span]:
-    text = cut(" ".join((record.title or record.content).split()), _TEXT_CHARS_MAX)
+    text = cut_title(record, _TEXT_CHARS_MAX)
     if record.move is not None:
         return _describe_move(record.move, text)
     if record.kind in ("tombstone", "exclusion"):

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.code import LeftMemories, follow_rewind
-from memory_mcp.domain.normalise import cut, pluralise
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.normalise import pluralise
+from memory_mcp.domain.record import Record, cut_title
 from memory_mcp.domain.sessions import ConversationRewound, InboxEvent
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError
@@ -101,7 +101,6 @@ def _describe(left: LeftMemories) -> tuple[str, tuple[str, ...]]:
 
 def _name(records: Sequence[Record]) -> tuple[str, ...]:
     named = tuple(
-        f"{cut(record.title or ' '.join(record.content.split()), _TITLE_CHARS_MAX)} [{record.id}]"
-        for record in records[:_NAMED_MAX]
+        f"{cut_title(record, _TITLE_CHARS_MAX)} [{record.id}]" for record in records[:_NAMED_MAX]
     )
     return (*named, "… and more") if len(records) > _NAMED_MAX else named

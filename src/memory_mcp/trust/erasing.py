@@ -11,8 +11,7 @@ from typing import Final
 from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
-from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.record import Record, Scope
+from memory_mcp.domain.record import Record, Scope, cut_title
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.engine.recovery import drop_from_head
@@ -39,7 +38,7 @@ async def list_pending_erasures(workspace: Workspace) -> list[PendingErasure]:
     found: list[PendingErasure] = []
     for bank in workspace.banks:
         found += [
-            PendingErasure(record.id, cut(" ".join((record.title or record.content).split()), 80))
+            PendingErasure(record.id, cut_title(record, 80))
             async for record in bank.records.scan(await _find_pending(bank))
         ]
     return sorted(found, key=lambda waiting: waiting.id)

@@ -22,7 +22,7 @@ from memory_mcp.domain.outcomes import (
     MovePreview,
     Skipped,
 )
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Record, cut_title
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_records, require_memory
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -523,5 +523,4 @@ def _make_token(*parts: str) -> str:
 
 
 def _quote(record: Record) -> str:
-    text = record.title or " ".join(record.content.split())
-    return f"\u201c{cut(text, _QUOTED_CHARS_MAX)}\u201d"
+    return f"\u201c{cut_title(record, _QUOTED_CHARS_MAX)}\u201d"
