@@ -93,21 +93,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     The older revision is nightly in a mere story, and so is the database in most.
     """
+    # what the default run would leave out at once is not even built: it costs each process seconds
+    left_out = "not nightly" in str(metafunc.config.getoption("-m"))
+    nightly = [] if left_out else [pytest.mark.nightly]
     if _is_told_twice(metafunc):
         taste = metafunc.definition.path.stem in _WITH_DATABASE
-        marks = [] if taste else [pytest.mark.nightly]
-        metafunc.parametrize(
-            "provider",
-            [
-                pytest.param("files", id=pytest.HIDDEN_PARAM),
-                pytest.param("postgres", id="postgres", marks=marks),
-            ],
-            indirect=True,
-        )
+        files = pytest.param("files", id=pytest.HIDDEN_PARAM)
+        database = pytest.param("postgres", id="postgres", marks=[] if taste else nightly)
+        told = [files, database] if taste or nightly else [files]
+        metafunc.parametrize("provider", told, indirect=True)
     if "era" in metafunc.fixturenames:
         both = metafunc.definition.get_closest_marker("protocol") is not None
-        legacy = pytest.param("legacy", id="2025-11-25", marks=[] if both else pytest.mark.nightly)
-        metafunc.parametrize("era", [legacy, pytest.param("auto", id="2026-07-28")])
+        legacy = pytest.param("legacy", id="2025-11-25", marks=[] if both else nightly)
+        newest = pytest.param("auto", id="2026-07-28")
+        metafunc.parametrize("era", [legacy, newest] if both or nightly else [newest])
 
 
 _WITH_DATABASE = (
