@@ -12,12 +12,12 @@ from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from project_story import Story
 from viewing import OWN, PORT, Viewer, outside, viewing
 
-from memory_mcp import branches, memories, sessions
+from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded
+from memory_mcp.domain.outcomes import CheckpointSaved, Closeout, ClosingDecision, MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.render.graph import GraphNode, place_nodes
@@ -377,28 +377,43 @@ async def test_what_was_done_on_another_branch_is_undone_there(
     assert back["content"] == "Sessions are kept in Valkey."
 
 
-async def test_a_pending_checkpoint_is_decided_after_a_word_on_what_stays(
+async def test_a_pending_checkpoint_is_decided_and_each_answer_is_undone(
     story: Story, viewer: Viewer
 ) -> None:
-    """Where no client could ask, the page is where the word is given; no step takes it back."""
+    """Where no client could ask, the page is where the word is given, and taken back."""
     await story.say("Orders live in PostgreSQL.")
+    closeout = Closeout((ClosingDecision("Orders are rows."),))
     for number in (1, 2):
         sealed = await branches.checkpoint(
-            story.workspace, f"Storage {number}", number, again=False, approval="pending"
-        )
+            story.workspace, f"Storage {number}", number, again=False, approval="pending",
+            closeout=closeout if number == 2 else Closeout(),
+        )  # fmt: skip
         assert isinstance(sealed, CheckpointSaved)
+
+    async def look() -> tuple[list[str], list[str], bool]:
+        head = await viewer.read("head")
+        rows = (await viewer.read("memories", kind="decision"))["results"]
+        said = [[each["summary"] for each in head[name]] for name in ("pending", "checkpoints")]
+        return said[0], said[1], "Orders are rows." in [each["content"] for each in rows]
+
     first, second = (await viewer.read("waiting"))["pending"]
     decide = {"action": "decide", "checkpoint_id": first["id"], "decision": "edit"}
     (asked,), done = await viewer.do(**decide, summary="Storage is chosen.")
     assert "Storage is chosen." in asked
-    assert "This cannot be undone." in asked
-    assert "undo" not in done
+    assert await look() == (["Storage 2"], ["Storage is chosen."], True)
+    (asked,), done = await viewer.do(**done["undo"])
+    assert "waits for approval again" in asked
+    assert await look() == (["Storage 1", "Storage 2"], [], True)
+    _, done = await viewer.do(**done["undo"])  # and given again
+    assert await look() == (["Storage 2"], ["Storage is chosen."], True)
     skip = {"action": "decide", "checkpoint_id": second["id"], "decision": "skip"}
-    (asked,), _ = await viewer.do(**skip)
-    assert "This cannot be undone." in asked
-    head = await viewer.read("head")
-    assert [each["summary"] for each in head["checkpoints"]] == ["Storage is chosen."]
+    _, done = await viewer.do(**skip)
+    assert await look() == ([], ["Storage is chosen."], False)
     assert (await viewer.send(**skip)).status_code == 400
+    for pending in (True, False, True):
+        _, done = await viewer.do(**done["undo"])
+        assert await look() == (["Storage 2"] * pending, ["Storage is chosen."], pending)
+    assert await maintenance.run_doctor(story.workspace) == []
 
 
 async def test_what_came_with_a_repository_is_approved(tmp_path: Path, project: Path) -> None:
