@@ -345,7 +345,7 @@ async def test_still_true_is_undone_with_what_was_cited_before(
     code.write_text("def refresh():\n    return 20\n")
 
     async def stale() -> list[str]:
-        return [each["content"] for each in (await viewer.read("doubts"))["stale"]]
+        return [each["content"] for each in (await viewer.read("stale"))["stale"]]
 
     assert await stale() == ["refresh() returns 15."]
     _, pinned = await viewer.do(action="pin", memory_id=cited, pinned=True)
@@ -359,6 +359,31 @@ async def test_still_true_is_undone_with_what_was_cited_before(
     assert await stale() == []
     _, done = await viewer.do(**done["undo"])
     assert await stale() == ["refresh() returns 15."]
+
+
+async def test_a_contradiction_is_found_however_old_the_other_memory_is(
+    story: Story, viewer: Viewer
+) -> None:
+    """What was said first is seldom among the newest; the rest is looked at page by page."""
+    old = [
+        await story.say("According to the wiki, uploads are kept for 30 days."),
+        await story.say("The handbook gives 90 days as the time for which uploads are kept."),
+        (await story.keep("The shop opens at 8 in the morning.")).id,
+    ]
+    for number in range(310):
+        await story.keep(f"Parcel {number * 7919} left the depot of hall {number % 40}.")
+    newest = (await story.keep("The shop opens at 9 in the morning now.")).id
+
+    async def look(offset: int) -> tuple[list[list[str]], int]:
+        found = await viewer.read("disputes", offset=str(offset))
+        pairs = [[one["memoryId"] for one in each["memories"]] for each in found["disputes"]]
+        assert found["total"] == 314
+        return pairs, found["lookedAt"]
+
+    assert await look(0) == ([[old[2], newest]], 300)
+    pairs, looked_at = await look(300)
+    assert looked_at == 314
+    assert old[:2] in pairs
 
 
 async def test_what_was_done_on_another_branch_is_undone_there(
@@ -489,5 +514,12 @@ def test_the_page_is_written_into_one_file(
     text = target.read_text(encoding="utf-8")
     assert "Orders live in PostgreSQL." in text
     assert str(tmp_path) not in text  # whoever gets it learns no path of this machine
+    target.write_text("a page of somebody else")
+    again = ["--project", str(project), "view", "--export", str(target)]
+    assert main(again) == 1
+    assert "repeat with --force to write over it." in capsys.readouterr().err
+    assert target.read_text() == "a page of somebody else"
+    assert main([*again, "--force"]) == 0
+    assert "Orders live in PostgreSQL." in target.read_text(encoding="utf-8")
     assert main(["--project", str(project), "view", "--export", str(target), "--port", "1"]) == 2
     assert "--export" in capsys.readouterr().err

@@ -282,6 +282,24 @@ CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
 
 
 @frozen
+class Dispute:
+    """Two memories of which one brings the other up to date (`outdated`), or contradicts it."""
+
+    older: Record
+    newer: Record
+    outdated: bool
+
+
+@frozen
+class DisputesFound:
+    """The pairs among the `looked_at` newest of all visible memories and whatever is like them."""
+
+    pairs: Sequence[Dispute]
+    looked_at: int
+    total: int
+
+
+@frozen
 class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
