@@ -150,10 +150,13 @@ class WithdrawReview(_Action):
 
 
 class SuggestAgain(_Action):
-    """Have a suggestion that was dropped wait again."""
+    """Have a suggestion that was decided wait again; `kept` is the memory that was made of it."""
 
     action: Literal["suggest_again"]
     statement: str = Field(min_length=1)
+    kept: str = ""
+    replaced: str = ""
+    """The memory that it took the place of."""
 
 
 class Trust(_Action):
@@ -429,12 +432,8 @@ async def _answer(
             return await _withdraw_review(workspace, action)
         case Suggest():
             return await _answer_suggestion(workspace, action)
-        case SuggestAgain(statement=statement):
-            said = f"Ask about \u201c{cut(statement, _QUOTED_CHARS_MAX)}\u201d again?"
-            if asked := _ask(said, _make_token("suggest_again", statement), action.confirm):
-                return asked
-            await sessions.suggest_again(workspace, statement)
-            return {"success": True, "message": _WAITS_AGAIN}
+        case SuggestAgain():
+            return await _suggest_again(workspace, action)
         case Trust():
             return await _trust(workspace, action)
 
@@ -489,12 +488,28 @@ async def _answer_suggestion(workspace: Workspace, action: Suggest) -> Fields:
     fields = render_receipt(done)
     match done:
         case SuggestionsDecided(kept=(MemoryAdded(record=kept, replaced=replaced),)):
-            fields["undo"] = _make_way_back(kept.id, replaced[0] if replaced else None)
+            fields["undo"] = {"action": "suggest_again", "statement": action.statement}
+            fields["undo"] |= {"kept": kept.id, "replaced": replaced[0] if replaced else ""}
         case SuggestionsDecided(dropped=1):
             fields["undo"] = {"action": "suggest_again", "statement": action.statement}
         case _:
             pass
     return fields
+
+
+async def _suggest_again(workspace: Workspace, action: SuggestAgain) -> Fields:
+    quoted = f"\u201c{cut(action.statement, _QUOTED_CHARS_MAX)}\u201d"
+    hidden = " What was kept of it is hidden." if action.kept else ""
+    token = _make_token("suggest_again", action.statement, action.kept, action.replaced)
+    if asked := _ask(f"Ask about {quoted} again?{hidden}", token, action.confirm):
+        return asked
+    if action.kept and action.replaced:
+        await memories.put_back_memory(workspace, action.replaced, action.kept)
+    elif action.kept:
+        await memories.forget_memory(workspace, action.kept, "", erase=False)
+    await sessions.suggest_again(workspace, action.statement)
+    again = {"action": "suggestion", "statement": action.statement, "keep": bool(action.kept)}
+    return {"success": True, "message": _WAITS_AGAIN, "undo": again}
 
 
 async def _trust(workspace: Workspace, action: Trust) -> Fields:
