@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from project_story import Story
+from pydantic import SecretStr
 from viewing import OWN, PORT, Viewer, outside, viewing
 
 from memory_mcp import branches, maintenance, memories, sessions
@@ -458,6 +459,32 @@ async def test_what_came_with_a_repository_is_approved(tmp_path: Path, project: 
         assert len((await page.read("memories"))["results"]) == 1
         await page.do(**done["undo"])
         assert (await page.read("memories"))["results"] == []
+
+
+async def test_the_page_shows_a_database_as_it_shows_files(
+    tmp_path: Path, project: Path, clean_postgres: str
+) -> None:
+    """Where memories rest is named without its password, and every view answers."""
+    settings = Settings(
+        project_dir=project, home=tmp_path / "mine", user="ada", provider="postgres",
+        postgres_url=SecretStr(clean_postgres),
+    )  # fmt: skip
+    async with open_workspace(settings) as built, viewing(built.workspace) as page:
+        for said in (
+            "According to the wiki, uploads are kept for 30 days.",
+            "The handbook gives 90 days as the time for which uploads are kept.",
+        ):
+            await memories.add_memory(built.workspace, Draft(said))
+        head = await page.read("head")
+        assert head["database"].startswith("postgresql://")
+        assert "@" not in head["database"]
+        assert head["memories"] == 2
+        assert len((await page.read("disputes"))["disputes"]) == 1
+        figures = await page.read("figures")
+        assert sum(count for _, count in figures["days"]) == 2
+        for name in ("timeline", "profile", "sessions", "stale", "waiting"):
+            assert await page.read(name)
+        assert (await page.read("health"))["findings"] == []
 
 
 def test_scripts_are_joined_without_a_trace_of_modules() -> None:
