@@ -25,6 +25,7 @@ from memory_mcp.config.places import (
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
+from memory_mcp.domain.hosts import name_database
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
@@ -333,6 +334,11 @@ def _require_database(settings: Settings) -> Settings:
     return replace(settings, enabled=False, off=off, warnings=(*settings.warnings, off))
 
 
+def _name_database(settings: Settings) -> str:
+    url = settings.postgres_url if settings.provider == "postgres" else None
+    return name_database(url.get_secret_value()) if url else ""
+
+
 def _build_policy(
     settings: Settings,
     places: ProjectFolders,
@@ -343,6 +349,7 @@ def _build_policy(
         enabled=settings.enabled,
         off=settings.off,
         meta=settings.meta or bool(places.lost),
+        database=_name_database(settings),
         lost=bool(places.lost) or settings.lost,
         approval=settings.approval,
         phase=settings.phase,

@@ -516,8 +516,37 @@ def test_a_pending_checkpoint_is_not_called_sealed(run: Run, project: Path) -> N
         f"`memory-mcp checkpoint --pending {name} --decision skip`."
     )
 
+
+def test_the_answer_to_a_checkpoint_is_undone_and_redone(run: Run, project: Path) -> None:
+    """A slip of the hand at a question must cost no more than any other move."""
+    run("add", "Orders live in PostgreSQL.")
+    name = _left_pending(project)
+
+    def look() -> tuple[int, int]:
+        status = as_json(run, "status")
+        return len(status["pending"]), len(status["checkpoints"])
+
+    run("checkpoint", "Orders stand.", "--pending", name, "--decision", "edit")
+    assert look() == (0, 1)
+    assert "Orders stand." in run("search", "do orders stand", "--kind", "checkpoint")[1]
+    assert run("undo")[0] == 0
+    assert look() == (1, 0)
+    assert "Orders stand." not in run("search", "do orders stand", "--kind", "checkpoint")[1]
+    assert run("undo")[0] == 0
+    assert (look(), as_json(run, "status")["checkpoints"][0]["summary"]) == (
+        (0, 1), "Orders stand."
+    )  # fmt: skip
+    run("checkpoint", "--pending", name, "--decision", "reopen")
     run("checkpoint", "--pending", name, "--decision", "skip")
-    assert "the last move skipped a checkpoint" in complaint(run, "undo")
+    assert look() == (0, 0)
+    for pending in (1, 0, 1):
+        assert run("undo")[0] == 0
+        assert look() == (pending, 0)
+    sealed = as_json(run, "checkpoint", "Sealed by hand.")["checkpointId"]
+    assert "was approved when it was sealed" in complaint(
+        run, "checkpoint", "--pending", sealed, "--decision", "reopen"
+    )
+    assert run("doctor")[0] == 0
 
 
 def test_an_undo_that_hides_newer_memories_is_agreed_to_first(run: Run) -> None:

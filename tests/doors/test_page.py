@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from project_story import Story
+from pydantic import SecretStr
 from viewing import OWN, PORT, Viewer, outside, viewing
 
-from memory_mcp import branches, memories, sessions
+from memory_mcp import branches, maintenance, memories, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.cli.main import main
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded
+from memory_mcp.domain.outcomes import CheckpointSaved, Closeout, ClosingDecision, MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.render.graph import GraphNode, place_nodes
@@ -251,8 +252,10 @@ async def test_what_the_user_said_is_kept_or_dropped(story: Story, viewer: Viewe
     _, done = await viewer.do(action="suggestion", statement=suggested["statement"], keep=True)
     assert (await viewer.read("waiting"))["suggestions"] == []
     assert len((await viewer.read("memories"))["results"]) == 1
-    await viewer.do(**done["undo"])
-    assert (await viewer.read("memories"))["results"] == []
+    for kept in (0, 1, 0, 1):
+        _, done = await viewer.do(**done["undo"])
+        assert len((await viewer.read("memories"))["results"]) == kept
+        assert len((await viewer.read("waiting"))["suggestions"]) == 1 - kept
 
 
 async def test_only_what_was_hidden_or_replaced_is_put_back(story: Story, viewer: Viewer) -> None:
@@ -345,7 +348,7 @@ async def test_still_true_is_undone_with_what_was_cited_before(
     code.write_text("def refresh():\n    return 20\n")
 
     async def stale() -> list[str]:
-        return [each["content"] for each in (await viewer.read("doubts"))["stale"]]
+        return [each["content"] for each in (await viewer.read("stale"))["stale"]]
 
     assert await stale() == ["refresh() returns 15."]
     _, pinned = await viewer.do(action="pin", memory_id=cited, pinned=True)
@@ -359,6 +362,31 @@ async def test_still_true_is_undone_with_what_was_cited_before(
     assert await stale() == []
     _, done = await viewer.do(**done["undo"])
     assert await stale() == ["refresh() returns 15."]
+
+
+async def test_a_contradiction_is_found_however_old_the_other_memory_is(
+    story: Story, viewer: Viewer
+) -> None:
+    """What was said first is seldom among the newest; the rest is looked at page by page."""
+    old = [
+        await story.say("According to the wiki, uploads are kept for 30 days."),
+        await story.say("The handbook gives 90 days as the time for which uploads are kept."),
+        (await story.keep("The shop opens at 8 in the morning.")).id,
+    ]
+    for number in range(310):
+        await story.keep(f"Parcel {number * 7919} left the depot of hall {number % 40}.")
+    newest = (await story.keep("The shop opens at 9 in the morning now.")).id
+
+    async def look(offset: int) -> tuple[list[list[str]], int]:
+        found = await viewer.read("disputes", offset=str(offset))
+        pairs = [[one["memoryId"] for one in each["memories"]] for each in found["disputes"]]
+        assert found["total"] == 314
+        return pairs, found["lookedAt"]
+
+    assert await look(0) == ([[old[2], newest]], 300)
+    pairs, looked_at = await look(300)
+    assert looked_at == 314
+    assert old[:2] in pairs
 
 
 async def test_what_was_done_on_another_branch_is_undone_there(
@@ -377,28 +405,43 @@ async def test_what_was_done_on_another_branch_is_undone_there(
     assert back["content"] == "Sessions are kept in Valkey."
 
 
-async def test_a_pending_checkpoint_is_decided_after_a_word_on_what_stays(
+async def test_a_pending_checkpoint_is_decided_and_each_answer_is_undone(
     story: Story, viewer: Viewer
 ) -> None:
-    """Where no client could ask, the page is where the word is given; no step takes it back."""
+    """Where no client could ask, the page is where the word is given, and taken back."""
     await story.say("Orders live in PostgreSQL.")
+    closeout = Closeout((ClosingDecision("Orders are rows."),))
     for number in (1, 2):
         sealed = await branches.checkpoint(
-            story.workspace, f"Storage {number}", number, again=False, approval="pending"
-        )
+            story.workspace, f"Storage {number}", number, again=False, approval="pending",
+            closeout=closeout if number == 2 else Closeout(),
+        )  # fmt: skip
         assert isinstance(sealed, CheckpointSaved)
+
+    async def look() -> tuple[list[str], list[str], bool]:
+        head = await viewer.read("head")
+        rows = (await viewer.read("memories", kind="decision"))["results"]
+        said = [[each["summary"] for each in head[name]] for name in ("pending", "checkpoints")]
+        return said[0], said[1], "Orders are rows." in [each["content"] for each in rows]
+
     first, second = (await viewer.read("waiting"))["pending"]
     decide = {"action": "decide", "checkpoint_id": first["id"], "decision": "edit"}
     (asked,), done = await viewer.do(**decide, summary="Storage is chosen.")
     assert "Storage is chosen." in asked
-    assert "This cannot be undone." in asked
-    assert "undo" not in done
+    assert await look() == (["Storage 2"], ["Storage is chosen."], True)
+    (asked,), done = await viewer.do(**done["undo"])
+    assert "waits for approval again" in asked
+    assert await look() == (["Storage 1", "Storage 2"], [], True)
+    _, done = await viewer.do(**done["undo"])  # and given again
+    assert await look() == (["Storage 2"], ["Storage is chosen."], True)
     skip = {"action": "decide", "checkpoint_id": second["id"], "decision": "skip"}
-    (asked,), _ = await viewer.do(**skip)
-    assert "This cannot be undone." in asked
-    head = await viewer.read("head")
-    assert [each["summary"] for each in head["checkpoints"]] == ["Storage is chosen."]
+    _, done = await viewer.do(**skip)
+    assert await look() == ([], ["Storage is chosen."], False)
     assert (await viewer.send(**skip)).status_code == 400
+    for pending in (True, False, True):
+        _, done = await viewer.do(**done["undo"])
+        assert await look() == (["Storage 2"] * pending, ["Storage is chosen."], pending)
+    assert await maintenance.run_doctor(story.workspace) == []
 
 
 async def test_what_came_with_a_repository_is_approved(tmp_path: Path, project: Path) -> None:
@@ -416,6 +459,32 @@ async def test_what_came_with_a_repository_is_approved(tmp_path: Path, project: 
         assert len((await page.read("memories"))["results"]) == 1
         await page.do(**done["undo"])
         assert (await page.read("memories"))["results"] == []
+
+
+async def test_the_page_shows_a_database_as_it_shows_files(
+    tmp_path: Path, project: Path, clean_postgres: str
+) -> None:
+    """Where memories rest is named without its password, and every view answers."""
+    settings = Settings(
+        project_dir=project, home=tmp_path / "mine", user="ada", provider="postgres",
+        postgres_url=SecretStr(clean_postgres),
+    )  # fmt: skip
+    async with open_workspace(settings) as built, viewing(built.workspace) as page:
+        for said in (
+            "According to the wiki, uploads are kept for 30 days.",
+            "The handbook gives 90 days as the time for which uploads are kept.",
+        ):
+            await memories.add_memory(built.workspace, Draft(said))
+        head = await page.read("head")
+        assert head["database"].startswith("postgresql://")
+        assert "@" not in head["database"]
+        assert head["memories"] == 2
+        assert len((await page.read("disputes"))["disputes"]) == 1
+        figures = await page.read("figures")
+        assert sum(count for _, count in figures["days"]) == 2
+        for name in ("timeline", "profile", "sessions", "stale", "waiting"):
+            assert await page.read(name)
+        assert (await page.read("health"))["findings"] == []
 
 
 def test_scripts_are_joined_without_a_trace_of_modules() -> None:
@@ -474,5 +543,12 @@ def test_the_page_is_written_into_one_file(
     text = target.read_text(encoding="utf-8")
     assert "Orders live in PostgreSQL." in text
     assert str(tmp_path) not in text  # whoever gets it learns no path of this machine
+    target.write_text("a page of somebody else")
+    again = ["--project", str(project), "view", "--export", str(target)]
+    assert main(again) == 1
+    assert "repeat with --force to write over it." in capsys.readouterr().err
+    assert target.read_text() == "a page of somebody else"
+    assert main([*again, "--force"]) == 0
+    assert "Orders live in PostgreSQL." in target.read_text(encoding="utf-8")
     assert main(["--project", str(project), "view", "--export", str(target), "--port", "1"]) == 2
     assert "--export" in capsys.readouterr().err

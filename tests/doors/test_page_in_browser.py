@@ -1,5 +1,6 @@
 """The page in a real Chromium: everything is decided there, and nothing that is said there runs."""
 
+import asyncio
 import http.server
 import os
 import re
@@ -7,16 +8,21 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from browsing import agree, browsing, needs_chromium, open_tab, opened, say, writers
 from platformdirs import user_cache_path
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from memory_mcp import branches, sessions
+from memory_mcp.build import open_workspace
 from memory_mcp.cli.main import main
+from memory_mcp.config.settings import read_settings
+from memory_mcp.domain.sessions import Turn
 
 pytestmark = [needs_chromium, pytest.mark.browser]
 
@@ -50,7 +56,29 @@ def shop(project: Path) -> Path:
     tell(project, "add", "According to the wiki, uploads are kept for 30 days.")
     tell(project, "add", "The handbook gives 90 days as the time for which uploads are kept.")
     (project / "auth.py").write_text(CODE.replace("15", "20"))
+    asyncio.run(leave_waiting(project))
+    eve = {**os.environ, "MEMORY_USER": "eve"}
+    _tell_as(eve, project, "The lift of hall three takes 900 kg.")
+    theirs = {**eve, "MEMORY_HOME": str(project.parent / "theirs")}
+    _tell_as(theirs, project, "Deploy with make ship.")
     return project
+
+
+async def leave_waiting(project: Path) -> None:
+    """Checkpoints of an agent whose client cannot ask, and what the user said in passing."""
+    async with open_workspace(read_settings(), start=project) as built:
+        for number in (2, 3):
+            await branches.checkpoint(
+                built.workspace, f"Step {number} is done.", number, again=False, approval="pending"
+            )
+        for said in ("we always deploy on Tuesdays.", "the staging key is in the blue box."):
+            turn = Turn("user", f"Remember: {said}", datetime.now(UTC))
+            await sessions.capture_turns(built.workspace, [turn])
+
+
+def _tell_as(environment: Mapping[str, str], project: Path, said: str) -> None:
+    command = [sys.executable, "-m", "memory_mcp", "--project", str(project), "add", said]
+    subprocess.run(command, env=environment, check=True)
 
 
 def choose_memory(page: Page, text: str) -> None:
@@ -66,8 +94,22 @@ def undo(page: Page) -> None:
     agree(page)
 
 
-def test_everything_is_decided_in_the_page_while_others_write(shop: Path) -> None:
+def decide(card: Locator, answer: str) -> None:
+    """Give this answer to a card, take it back, and give it again."""
+    for again in (True, False):
+        expect(card).to_have_count(1)
+        card.get_by_role("button", name=answer, exact=True).click()
+        agree(card.page)
+        expect(card).to_have_count(0)
+        if again:
+            undo(card.page)
+
+
+def test_everything_is_decided_in_the_page_while_others_write(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each action asks in the words of the tools and offers the way back, whoever else writes."""
+    monkeypatch.setenv("MEMORY_APPROVAL", "review")  # else nobody is asked about other members
     with browsing() as browser, writers(shop, "Ada", "Bob"), opened(browser, shop) as page:
         open_tab(page, "Memories")
         for name in ("Ada", "Bob"):  # live: nobody reloads the page
@@ -77,6 +119,8 @@ def test_everything_is_decided_in_the_page_while_others_write(shop: Path) -> Non
         _decide_moves(page)
         _decide_memories(page)
         _decide_what_waits(page)
+        _decide_what_is_doubtful(page)
+        _trust_and_look(page)
 
 
 def _decide_moves(page: Page) -> None:
@@ -100,6 +144,8 @@ def _decide_moves(page: Page) -> None:
     details.get_by_role("button", name="Restore this line").click()
     agree(page)
     assert "Restored line-" in say(page)
+    undo(page)
+    undo(page)
     choose_memory(page, "Sessions are kept in Redis.")
 
 
@@ -116,6 +162,10 @@ def _decide_memories(page: Page) -> None:
     detail.get_by_role("button", name="Pin", exact=True).click()
     agree(page)
     expect(page.locator("#toast")).to_contain_text("Pinned")
+    undo(page)
+    expect(page.locator("#toast")).to_contain_text("No longer pinned")
+    undo(page)
+    expect(page.locator("#toast")).to_contain_text("Pinned")
     choose_memory(page, "Stock comes at four")
     detail.get_by_role("button", name="Hide").click()
     agree(page)
@@ -130,12 +180,55 @@ def _decide_memories(page: Page) -> None:
 
 
 def _decide_what_waits(page: Page) -> None:
+    """Checkpoints are saved, skipped and edited, words of others and the user's own kept or not."""
     open_tab(page, "Decide")
+    cards = page.locator(".waiting .card")
+    decide(cards.filter(has_text="Step 2 is done."), "Skip")
+    undo(page)
+    edited = cards.filter(has_text="Step 2 is done.")
+    edited.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Summary").fill("The second step stands.")
+    agree(page)
+    expect(edited).to_have_count(0)
+    undo(page)
+    expect(edited).to_have_count(1)  # and not as it was edited
+    decide(cards.filter(has_text="Step 3 is done."), "Save")
+    decide(cards.filter(has_text="always deploy on Tuesdays"), "Keep")
+    decide(cards.filter(has_text="in the blue box"), "Drop")
+    decide(cards.filter(has_text="The lift of hall three"), "Keep")
+    undo(page)
+    decide(cards.filter(has_text="The lift of hall three"), "Drop")
+
+
+def _trust_and_look(page: Page) -> None:
+    """What came with the repository counts once it is trusted, and no longer if not."""
+    trust = page.get_by_role("button", name="Trust this project")
+    expect(page.locator(".waiting")).to_contain_text("Deploy with make ship.")
+    trust.click()
+    agree(page)
+    expect(trust).to_have_count(0)
+    undo(page)
+    expect(trust).to_have_count(1)
+    trust.click()
+    agree(page)
+    open_tab(page, "Compare")
+    expect(page.locator(".compare")).to_contain_text("Deploy with make ship.")
+    page.get_by_label("First").select_option("start")
+    expect(page.locator(".compare")).to_contain_text("Tokens live for 60 minutes.")
+    open_tab(page, "Health")
+    page.get_by_role("button", name="Check everything now").click()
+    expect(page.locator(".health")).to_contain_text("Everything is as it must be.")
+
+
+def _decide_what_is_doubtful(page: Page) -> None:
     waiting = page.locator(".waiting")
     pair = waiting.locator(".card").filter(has_text="30 days").filter(has_text="90 days")
-    pair.get_by_role("button", name="This one is right").first.click()
-    agree(page)
-    expect(pair).to_have_count(0)
+    for _ in range(2):
+        pair.get_by_role("button", name="This one is right").first.click()
+        agree(page)
+        expect(pair).to_have_count(0)
+        undo(page)
+        expect(pair).to_have_count(1)
     stale = waiting.locator(".card").filter(has_text="refresh() issues")
     expect(stale).to_contain_text("has changed")
     stale.get_by_role("button", name="Still true").click()

@@ -149,6 +149,10 @@ async def test_a_host_shows_the_page_and_a_backtrack_is_decided_in_it(
         left = await call(client, "search_memories", query="where do sessions live")
         assert left["results"] == []
         await expect(frame.locator(".timeline .row", has_text="left line")).to_be_visible()
+        async with agent(settings, "auto") as other:  # live: nobody reloads the page
+            await seal(other, "Another session was here", phase=2)
+        row = frame.locator(".timeline .row", has_text="Another session was here")
+        await expect(row).to_be_visible()
         await page.evaluate("window.bridge.sendToolResult({ content: [] })")
         assert await frame.locator("html").get_attribute("data-theme") == "dark"
         await browser.close()

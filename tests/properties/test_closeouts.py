@@ -20,13 +20,15 @@ from memory_mcp.domain.outcomes import (
     ConsolidationDraft,
     ConsolidationReceipt,
 )
+from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.head import load_head, load_view
 from memory_mcp.engine.workspace import Workspace
 
-Act = Literal["seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate"]
+Act = Literal["seal", "pending", "skip", "reopen", "back", "restore", "fork", "switch",
+              "consolidate"]  # fmt: skip
 
 _EACH: list[Act] = [
-    "seal", "seal", "pending", "skip", "back", "restore", "fork", "switch", "consolidate",
+    "seal", "seal", "pending", "skip", "reopen", "back", "restore", "fork", "switch", "consolidate",
 ]  # fmt: skip
 ACTS = st.lists(st.tuples(st.sampled_from(_EACH), st.integers(0, 100)), max_size=14)
 
@@ -49,11 +51,10 @@ class Story:
             case "seal" | "pending":
                 await self.seal("pending" if act == "pending" else "approved")
             case "skip":
-                for asked in timeline.pending(here)[:1]:
-                    await branches.decide_checkpoint(
-                        self.workspace, asked.id, "skip", "", again=False
-                    )
-                    self.skipped.add(asked.id)
+                await self.decide("skip", timeline.pending(here))
+            case "reopen":
+                skipped = [c for c in timeline.answered(here) if c.id in self.skipped]
+                await self.decide("reopen", skipped)
             case "back":
                 names = ["start", *(c.id for c in timeline.valid(here))]
                 await branches.backtrack(self.workspace, names[number % len(names)], "continue")
@@ -80,6 +81,11 @@ class Story:
         written = frozenset(record.id for record in outcome.written)
         assert len(written) == 4
         self.sealed[outcome.checkpoint.id] = (outcome.checkpoint.seals[-1], written)
+
+    async def decide(self, decision: branches.Decision, asked: list[Checkpoint]) -> None:
+        for each in asked[:1]:
+            await branches.decide_checkpoint(self.workspace, each.id, decision, "", again=False)
+            self.skipped ^= {each.id}
 
     async def restore(self, number: int) -> None:
         timeline = (await load_head(self.workspace)).timeline
@@ -110,6 +116,7 @@ class Story:
 
 @given(acts=ACTS)
 @example(acts=[("seal", 0), ("pending", 0), ("seal", 0), ("back", 98), ("skip", 0)])
+@example(acts=[("pending", 0), ("skip", 0), ("reopen", 0), ("back", 0), ("restore", 0)])
 @settings(max_examples=depth(2, 25))
 def test_what_is_written_in_one_step_holds_exactly_where_its_segment_does(
     acts: list[tuple[Act, int]],

@@ -34,12 +34,16 @@ class Clone:
 
     def move(self, draw: st.DrawFn) -> None:
         branch = draw(st.sampled_from(self.timeline.branches))
-        act = draw(st.sampled_from(["checkpoint", "checkpoint", "decide", "fork", "backtrack"]))
+        act = draw(
+            st.sampled_from(["checkpoint", "checkpoint", "decide", "reopen", "fork", "backtrack"])
+        )
         match act:
             case "checkpoint":
                 self.seal(branch, draw(st.sampled_from(["approved", "pending"])))
             case "decide":
                 self.decide(branch)
+            case "reopen":
+                self.reopen(branch)
             case "fork":
                 self.fork(branch, BranchName(f"b{draw(st.integers(0, 2))}"))
             case _:
@@ -69,9 +73,25 @@ class Clone:
             self.make(
                 Move(
                     act="decide", branch=asked.branch, parents=asked.seals, checkpoint=asked.id,
-                    approval="approved",
+                    approval="approved", decides=asked.move,
                 )
             )  # fmt: skip
+
+    def reopen(self, branch: BranchName) -> None:
+        for asked in self.timeline.answered(branch)[:1]:
+            answers = {
+                r.id: r.move for r in self.records if r.move and r.move.decides == asked.move
+            }
+            taken_back = {id_ for move in answers.values() for id_ in move.undoes}
+            undoes = [id_ for id_, m in answers.items() if not m.undoes and id_ not in taken_back]
+            if undoes:
+                self.make(
+                    Move(
+                        act="decide", branch=asked.branch, parents=asked.seals,
+                        checkpoint=asked.id, approval="pending", decides=asked.move,
+                        undoes=tuple(undoes),
+                    )
+                )  # fmt: skip
 
     def fork(self, branch: BranchName, name: BranchName) -> None:
         if name in self.timeline.branches:

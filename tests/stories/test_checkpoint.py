@@ -173,7 +173,7 @@ async def test_a_pending_checkpoint_needs_a_decision(settings: Settings, era: Er
         said = await refused(client, "checkpoint", pending=name)
 
     assert "pending and decision go together" in said
-    assert "save, edit with the new summary, or skip" in said
+    assert "save, edit with the new summary, skip, or reopen" in said
 
 
 async def test_a_phase_is_not_sealed_twice_by_deciding_late(settings: Settings, era: Era) -> None:

@@ -16,12 +16,17 @@ CHROMIUM = shutil.which("chromium") or ""
 needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="Debian's chromium is not here")
 
 _WRITER = """
-import sys, time
-from memory_mcp import Memory
-with Memory.open_sync(sys.argv[1]) as memory:
-    for number in range(1000):
-        memory.add_memory(f"{sys.argv[2]} wrote down number {number} of its own list.")
-        time.sleep(4)
+import asyncio, os, sys
+from mcp import Client, StdioServerParameters
+async def write(project, name):
+    ours = {**os.environ, "MEMORY_APPROVAL": "auto", "CLAUDE_PROJECT_DIR": project}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "memory_mcp"], env=ours)
+    async with Client(server) as client:
+        for number in range(1000):
+            said = f"{name} wrote down number {number} of its own list."
+            await client.call_tool("add_memory", {"content": said})
+            await asyncio.sleep(4)
+asyncio.run(write(*sys.argv[1:]))
 """
 
 
@@ -56,7 +61,7 @@ def opened(browser: Browser, project: Path, width: int = 1200) -> Generator[Page
 
 @contextmanager
 def writers(project: Path, *names: str) -> Generator[None]:
-    """Processes that go on writing into the project."""
+    """Clients with a real server each, which go on writing into the project."""
     running = [
         subprocess.Popen([sys.executable, "-c", _WRITER, str(project), name]) for name in names
     ]

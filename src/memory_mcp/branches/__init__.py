@@ -2,10 +2,10 @@
 
 from memory_mcp.branches.backtrack import Choice, backtrack, preview_backtrack
 from memory_mcp.branches.checkpoint import (
-    Decision,
     checkpoint,
     decide_checkpoint,
     fork_branch,
+    preview_decision,
     switch_branch,
 )
 from memory_mcp.branches.compare import compare_points, resolve_point
@@ -13,7 +13,8 @@ from memory_mcp.branches.follow import follow_timeline
 from memory_mcp.branches.get import get_checkpoint, get_memory, list_checkpoints
 from memory_mcp.branches.log import read_log
 from memory_mcp.branches.report import report_head
-from memory_mcp.branches.undo import preview_undo
+from memory_mcp.branches.undo import preview_undo, undo
+from memory_mcp.domain.outcomes import Decision
 
 __all__ = [
     "Choice",
@@ -28,9 +29,11 @@ __all__ = [
     "get_memory",
     "list_checkpoints",
     "preview_backtrack",
+    "preview_decision",
     "preview_undo",
     "read_log",
     "report_head",
     "resolve_point",
     "switch_branch",
+    "undo",
 ]

@@ -2,14 +2,15 @@
 
 The records of a closeout lie in the segment that the checkpoint seals, so they hold exactly where
 it does. Those of a pending checkpoint count at once; if the user skips it, the same step hides
-them.
+them, until the user takes that back.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
 from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.code import cite_places
@@ -31,6 +32,8 @@ from memory_mcp.domain.outcomes import (
     CheckpointSaved,
     Closeout,
     ClosingDecision,
+    Decision,
+    DecisionPreview,
     PhaseSealed,
     Skipped,
 )
@@ -47,14 +50,19 @@ from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import check_branch, check_phase, check_text
+from memory_mcp.text.layers import build_exclusion
 from memory_mcp.timeline.plans import find_phase_repetition, require_checkpoint, resolve_name
-
-Decision = Literal["save", "edit", "skip"]
-"""The user's word on a pending checkpoint."""
 
 _NO_CLOSEOUT: Final = Closeout()
 _REJECTED: Final = "Not stored: {!r} was rejected on {:%Y-%m-%d} ({})."
 _REJECTED_CHARS_MAX: Final = 80
+_SKIPPED: Final = "The checkpoint that it was written with was skipped."
+_APPROVALS: Final[Mapping[Decision, Approval]] = {
+    "save": "approved",
+    "edit": "approved",
+    "skip": "skipped",
+    "reopen": "pending",
+}
 
 
 @frozen
@@ -161,12 +169,13 @@ async def checkpoint(
 async def decide_checkpoint(
     workspace: Workspace, pending: str, decision: Decision, summary: str, *, again: bool
 ) -> CheckpointOutcome:
-    """Save a pending checkpoint, save it with another summary, or skip it.
+    """Save a pending checkpoint, save it with another summary, or skip it; or take that back.
 
-    Skipping it hides the records of its closeout; saving keeps them.
+    Skipping it hides the records of its closeout; saving keeps them. `reopen` lets a checkpoint
+    that was decided wait again, as it was before.
 
     Raises:
-        UnknownTargetError: nothing of that name is pending.
+        UnknownTargetError: nothing of that name is pending, or was decided.
         InvalidRequestError: an edit without a summary, or one that cannot be stored.
     """
     if skipped := refuse_writes(workspace):
@@ -174,42 +183,76 @@ async def decide_checkpoint(
     summary, cleaning = redact_with_note(workspace, summary)
     if decision == "edit":
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
+    before: Checkpoint | None = None
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
-        waiting = _require_pending(head, workspace.caller.branch, pending)
-        along: tuple[Record, ...] = ()
-        if decision == "skip":
-            closing = await _load_closeout(workspace, waiting)
-            along = _build_tombstones(closing, make_writing(workspace, head.timeline, at))
-        else:
-            _refuse_sealed_phase(workspace, head, waiting.phase, again=again)
-        step = Move(
-            act="decide",
-            branch=waiting.branch,
-            parents=waiting.seals,
-            checkpoint=waiting.id,
-            decides=waiting.move,
-            carries=tuple(record.id for record in along),
-            phase=waiting.phase,
-            approval="skipped" if decision == "skip" else "approved",
-        )
-        text = summary if decision == "edit" else waiting.summary
-        record = build_move_record(
-            workspace, head, step, id_=id_, at=at, kind="checkpoint", content=text
-        )
-        decided = await load_records(workspace.project, [waiting.move])
-        cites = decided[0].cites if decided else ()
-        return PlannedMove(record.model_copy(update={"cites": cites}), along)
+        nonlocal before
+        before = _require_asked(head.timeline, workspace.caller.branch, pending, decision)
+        if decision in ("save", "edit"):
+            _refuse_sealed_phase(workspace, head, before.phase, again=again)
+        text = summary if decision == "edit" else before.summary
+        given = DecisionPreview(before, decision, text)
+        return await _plan_decision(workspace, head, given, id_, at)
 
     try:
-        head, record = await move_head(workspace, plan)
+        head, _ = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
-    step = record.move
-    done = next(c for c in head.timeline.checkpoints.values() if step and c.id == step.checkpoint)
-    if decision == "skip":  # no file may show what it hid when this returns
+    if before is None:  # a move plans at least once before it succeeds
+        raise AssertionError("a decision without a checkpoint")
+    if decision in ("skip", "reopen"):  # no file may show what it hid when this returns
         cleaning += await withdraw_removed(workspace, workspace.project)
-    return CheckpointDecided(done, notes=cleaning)
+    return CheckpointDecided(head.timeline.checkpoints[before.id], before, notes=cleaning)
+
+
+async def _plan_decision(
+    workspace: Workspace, head: Head, given: DecisionPreview, id_: RecordId, at: datetime
+) -> PlannedMove:
+    asked, decision, summary = given.checkpoint, given.decision, given.summary
+    sealed = await _load_seal(workspace, asked)
+    place = make_writing(workspace, head.timeline, at)
+    undoes: tuple[RecordId, ...] = ()
+    along: tuple[Record, ...] = ()
+    if decision == "skip" and sealed.move is not None:
+        carried = await load_records(workspace.project, list(sealed.move.carries))
+        along = _hide(carried, place, because=id_)
+    if decision == "reopen":
+        answers = await _load_answers(workspace, head.timeline, asked)
+        undoes, summary = tuple(record.id for record in answers), sealed.content
+        along = (_bury(answers, place),)
+    step = Move(
+        act="decide",
+        branch=asked.branch,
+        parents=asked.seals,
+        checkpoint=asked.id,
+        decides=asked.move,
+        undoes=undoes,
+        carries=tuple(record.id for record in along),
+        phase=asked.phase,
+        approval=_APPROVALS[decision],
+    )
+    record = build_move_record(
+        workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
+    )
+    return PlannedMove(record.model_copy(update={"cites": sealed.cites}), along)
+
+
+async def preview_decision(
+    workspace: Workspace, name: str, decision: Decision, summary: str = ""
+) -> DecisionPreview | Skipped:
+    """What that word on a checkpoint would make of it. Moves nothing.
+
+    Raises:
+        UnknownTargetError: nothing of that name is pending, or was decided.
+        InvalidRequestError: it was approved when it was sealed.
+    """
+    if skipped := refuse_writes(workspace):
+        return skipped
+    timeline = (await load_head(workspace)).timeline
+    asked = _require_asked(timeline, workspace.caller.branch, name, decision)
+    if decision == "reopen":
+        await _load_answers(workspace, timeline, asked)
+    return DecisionPreview(asked, decision, summary if decision == "edit" else asked.summary)
 
 
 async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady | Skipped:
@@ -297,11 +340,56 @@ async def _resolve_phase(
     return phase
 
 
-def _require_pending(head: Head, branch: BranchName, name: str) -> Checkpoint:
-    waiting = {str(c.id): c for c in head.timeline.pending(branch)}
-    if found := waiting.get(resolve_name("pending checkpoints", name.strip(), waiting)):
-        return found
-    raise UnknownTargetError("pending checkpoint", name, known=list(waiting))
+def _require_asked(
+    timeline: Timeline, branch: BranchName, name: str, decision: Decision
+) -> Checkpoint:
+    """The checkpoint that waits for this word; one that was decided for a `reopen`."""
+    which = "decided" if decision == "reopen" else "pending"
+    found = timeline.answered(branch) if decision == "reopen" else timeline.pending(branch)
+    known = {str(c.id): c for c in found}
+    if asked := known.get(resolve_name(f"{which} checkpoints", name.strip(), known)):
+        return asked
+    raise UnknownTargetError(f"{which} checkpoint", name, known=list(known))
+
+
+async def _load_seal(workspace: Workspace, checkpoint: Checkpoint) -> Record:
+    """The record that left the checkpoint pending.
+
+    Raises:
+        InvalidRequestError: it cannot be read.
+    """
+    for record in await load_records(workspace.project, [checkpoint.move]):
+        return record
+    raise InvalidRequestError(
+        f"The record of checkpoint {checkpoint.id!r} cannot be read: run `memory-mcp doctor`."
+    )
+
+
+async def _load_answers(
+    workspace: Workspace, timeline: Timeline, checkpoint: Checkpoint
+) -> list[Record]:
+    """The answers to the checkpoint that were not taken back, oldest first.
+
+    Raises:
+        InvalidRequestError: there is none: it was approved when it was sealed.
+    """
+    later = [id_ for id_ in timeline.moves if id_ > checkpoint.move]  # a move is made after others
+    answers = {
+        record.id: record
+        async for record in workspace.project.records.scan(later)
+        if record.move is not None and record.move.decides == checkpoint.move
+    }
+    for record in [*answers.values()]:
+        if record.move is not None and record.move.undoes:
+            del answers[record.id]
+            for taken_back in record.move.undoes:
+                answers.pop(taken_back, None)
+    if not answers:
+        raise InvalidRequestError(
+            f"Checkpoint {checkpoint.id} was approved when it was sealed: there is no answer to "
+            "take back. A backtrack to before it leaves it."
+        )
+    return [answers[id_] for id_ in sorted(answers)]
 
 
 def _warn_of_depth(head: Head, workspace: Workspace) -> tuple[str, ...]:
@@ -382,36 +470,26 @@ def _is_same(known: Record, new: Record) -> bool:
     return known.key == new.key or (part == "issues" == known.key.rpartition(":")[2])
 
 
-async def _load_closeout(workspace: Workspace, checkpoint: Checkpoint) -> Sequence[Record]:
-    """The records that were written with the checkpoint and still exist.
-
-    Raises:
-        InvalidRequestError: the checkpoint's record, which names them, cannot be read.
-    """
-    moves = await load_records(workspace.project, [checkpoint.move])
-    if not moves:
-        raise InvalidRequestError(
-            f"The record of checkpoint {checkpoint.id!r} cannot be read: run `memory-mcp doctor`."
-        )
-    move_head = moves[0].move
-    return await load_records(workspace.project, list(move_head.carries if move_head else ()))
-
-
-def _build_tombstones(carried: Sequence[Record], place: RecordContext) -> tuple[Record, ...]:
-    """The tombstone that hides these records, in their own segment: who sees them sees it."""
+def _hide(carried: Sequence[Record], place: RecordContext, because: RecordId) -> tuple[Record, ...]:
+    """What hides the closeout as long as that answer stands: who sees the one sees the other."""
     if not carried:
         return ()
-    return (
-        Record(
-            id=place.id,
-            kind="tombstone",
-            content="The checkpoint that it was written with was skipped.",
-            segment=carried[0].segment,
-            branch=carried[0].branch,
-            lineage=carried[0].lineage,
-            supersedes=tuple(record.id for record in carried),
-            scope=place.scope,
-            origin=place.origin,
-            created_at=place.at,
-        ),
+    first = carried[0]
+    there = replace(place, segment=first.segment, branch=first.branch, lineage=first.lineage)
+    return (build_exclusion([record.id for record in carried], there, _SKIPPED, because=[because]),)
+
+
+def _bury(answers: Sequence[Record], place: RecordContext) -> Record:
+    """The tombstone of answers that were taken back, in their own segment."""
+    return Record(
+        id=place.id,
+        kind="tombstone",
+        content="The answer to the checkpoint was taken back.",
+        segment=answers[0].segment,
+        branch=answers[0].branch,
+        lineage=answers[0].lineage,
+        supersedes=tuple(record.id for record in answers),
+        scope=place.scope,
+        origin=place.origin,
+        created_at=place.at,
     )

@@ -1,12 +1,20 @@
-"""What it takes to undo the last move of a branch: a backtrack, a restore or a join."""
+"""Undoes the last move of a branch: a backtrack, restore or join, or an answer to a checkpoint."""
 
 import shlex
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.branches.backtrack import preview_backtrack
+from memory_mcp.branches.backtrack import backtrack, preview_backtrack
+from memory_mcp.branches.checkpoint import decide_checkpoint, preview_decision
 from memory_mcp.domain.ids import MAIN
-from memory_mcp.domain.outcomes import MovePreview, Skipped
+from memory_mcp.domain.outcomes import (
+    BacktrackOutcome,
+    CheckpointOutcome,
+    DecisionPreview,
+    MovePreview,
+    Skipped,
+    UndoPreview,
+)
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.engine.head import load_head
@@ -21,10 +29,26 @@ _AT_ONCE: Final = 20
 _ERASED: Final = "A memory was erased for good: that cannot be undone."
 
 
-async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
+async def undo(
+    workspace: Workspace, preview: MovePreview | DecisionPreview
+) -> BacktrackOutcome | CheckpointOutcome:
+    """Carry out what `preview_undo` said; of a backtrack nothing if that is no longer true.
+
+    Raises:
+        InvalidRequestError: the checkpoint was answered otherwise meanwhile.
+    """
+    match preview:
+        case MovePreview(to=to, token=token):
+            return await backtrack(workspace, to, "continue", token=token)
+        case DecisionPreview(checkpoint, decision, summary):
+            return await decide_checkpoint(workspace, checkpoint.id, decision, summary, again=True)
+
+
+async def preview_undo(workspace: Workspace) -> UndoPreview:
     """The move that restores the line which the last move left, or that leads to before a join.
 
-    A second one redoes it. A join is taken back on the caller's branch alone.
+    After an answer to a checkpoint: the word that takes it back. A second one redoes it. A join is
+    taken back on the caller's branch alone.
     What was erased since is not brought back by any move: whoever wants it back is told so.
 
     Raises:
@@ -44,7 +68,9 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
     move = last.move
     if move.act in ("checkpoint", "decide"):
         named = head.timeline.checkpoints.get(move.checkpoint) if move.checkpoint else None
-        raise _refuse_checkpoint(named)
+        if move.act == "checkpoint" or named is None:
+            raise _refuse_checkpoint(named)
+        return await _preview_undecided(workspace, last, named)
     if move.forgets:
         raise InvalidRequestError(
             "The last move erased what it left for good: it cannot be undone."
@@ -64,6 +90,19 @@ async def preview_undo(workspace: Workspace) -> MovePreview | Skipped:
     if isinstance(preview, Skipped):
         return preview
     return replace(preview, takes_back=_describe_move(move, head.timeline))
+
+
+async def _preview_undecided(
+    workspace: Workspace, last: Record, checkpoint: Checkpoint
+) -> DecisionPreview | Skipped:
+    """The word that takes the last answer to the checkpoint back, or gives it again."""
+    decision, summary = "reopen", ""
+    taken_back = list(last.move.undoes if last.move else ())
+    for answer in (await load_records(workspace.project, taken_back))[:1]:
+        skipped = answer.move is not None and answer.move.approval == "skipped"
+        decision, summary = "skip" if skipped else "edit", answer.content
+    preview = await preview_decision(workspace, checkpoint.id, decision, summary)
+    return preview if isinstance(preview, Skipped) else replace(preview, undoes=True)
 
 
 def _name_other(record: Record | None) -> str:
@@ -94,12 +133,11 @@ def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:
                 f"Nothing to undo: checkpoint {id_} waits for approval. To drop it, "
                 f"`memory-mcp checkpoint --pending {id_} --decision skip`."
             )
-        case Checkpoint(approval="approved" | "auto", id=id_):
-            what = f"the last move sealed {id_}, which hid nothing"
         case _:
-            what = "the last move skipped a checkpoint, which hid nothing"
+            what = checkpoint.id if checkpoint else "a checkpoint"
     return InvalidRequestError(
-        f"Nothing to undo: {what}. `memory-mcp status` lists the lines that were left before; "
+        f"Nothing to undo: the last move sealed {what}, which hid nothing. "
+        "`memory-mcp status` lists the lines that were left before; "
         "`memory-mcp backtrack LINE` restores one."
     )
 

@@ -16,6 +16,7 @@ from memory_mcp.cli.output import Output, ask_choice
 from memory_mcp.domain.outcomes import (
     Backtracked,
     BranchReady,
+    CheckpointDecided,
     Closeout,
     ClosingDecision,
     LogNode,
@@ -157,9 +158,9 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
     parser.add_argument("--pending", default="", metavar="ID", help="decide this one instead")
     parser.add_argument(
         "--decision",
-        choices=("save", "edit", "skip"),
+        choices=("save", "edit", "skip", "reopen"),
         default="",
-        help="what to do with the pending one",
+        help="what to do with the pending one; reopen: the answer is taken back",
     )
     parser.add_argument("--decided", action="append", default=[], metavar="'TEXT :: WHY'",
                         help="a decision and its reason; may be repeated")  # fmt: skip
@@ -249,7 +250,7 @@ async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
     preview = await branches.preview_undo(workspace)
     if isinstance(preview, Skipped):
         return preview
-    if preview.hides and not args.yes:
+    if isinstance(preview, MovePreview) and preview.hides and not args.yes:
         if args.json or not output.can_ask():
             return _leave_undone(
                 preview,
@@ -257,11 +258,14 @@ async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
             )
         if ask_choice(render_effect(preview), ("yes", "no")) == "no":
             return _leave_undone(preview, "Nothing was changed.")
-    outcome = await branches.backtrack(workspace, preview.to, "continue", token=preview.token)
-    if isinstance(outcome, Backtracked):
+    outcome = await branches.undo(workspace, preview)
+    if isinstance(outcome, Backtracked) and isinstance(preview, MovePreview):
         moved = replace(outcome.preview, takes_back=preview.takes_back)
         outcome = replace(outcome, preview=moved)
-    return Output(render_receipt(outcome))
+    receipt = render_receipt(outcome)
+    if isinstance(outcome, CheckpointDecided):
+        receipt["success"] = True  # a skip that is given again
+    return Output(receipt)
 
 
 def _leave_undone(preview: MovePreview, message: str) -> Output:

@@ -244,12 +244,30 @@ class CheckpointSaved:
     known: tuple[Record, ...] = ()
 
 
+Decision = Literal["save", "edit", "skip", "reopen"]
+"""The user's word on a pending checkpoint; `reopen` takes it back, and it waits again."""
+
+
 @frozen
 class CheckpointDecided:
-    """A pending checkpoint was saved, edited, or skipped."""
+    """A pending checkpoint was saved, edited or skipped, or that was taken back.
+
+    `before` is the checkpoint as it stood until then.
+    """
 
     checkpoint: Checkpoint
+    before: Checkpoint
     notes: tuple[str, ...] = ()
+
+
+@frozen
+class DecisionPreview:
+    """What a word on a checkpoint would make of it; `undoes`: it takes the last move back."""
+
+    checkpoint: Checkpoint
+    decision: Decision
+    summary: str
+    undoes: bool = False
 
 
 @frozen
@@ -261,6 +279,24 @@ class PhaseSealed:
 
 
 CheckpointOutcome = CheckpointSaved | CheckpointDecided | PhaseSealed | Skipped
+
+
+@frozen
+class Dispute:
+    """Two memories of which one brings the other up to date (`outdated`), or contradicts it."""
+
+    older: Record
+    newer: Record
+    outdated: bool
+
+
+@frozen
+class DisputesFound:
+    """The pairs among the `looked_at` newest of all visible memories and whatever is like them."""
+
+    pairs: Sequence[Dispute]
+    looked_at: int
+    total: int
 
 
 @frozen
@@ -304,6 +340,9 @@ class MoveAborted:
 
 
 BacktrackOutcome = Backtracked | MovePreview | MoveAborted | Skipped
+
+UndoPreview = MovePreview | DecisionPreview | Skipped
+"""What it takes to undo the last move."""
 
 
 @frozen

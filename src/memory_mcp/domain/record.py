@@ -175,7 +175,7 @@ class Move(FrozenModel):
     - `leaves`: the segments that are tips no longer.
     - `gives_up`: the segments that its branch no longer holds; `forgets`: those erased for good.
     - `undoes`: the backtracks and restores that a restore takes back.
-    - `decides`: the move that left a checkpoint pending.
+    - `decides`: the move that left a checkpoint pending; it then `undoes` earlier answers.
     - `carries`: the records written with it in one step.
     - `anchors`: the segments whose memories hold where the `commit` of git does; it was made on
       `git_branch`. An anchor `undoes` others that no longer count.

@@ -321,6 +321,12 @@ class Timeline(FrozenModel):
         chain = self.chain(branch)
         return [c for c in self._checkpoints("pending") if self._known(c.seals) <= chain]
 
+    def answered(self, branch: BranchName) -> list[Checkpoint]:
+        """The checkpoints on the branch that were approved or skipped, oldest first."""
+        chain = self.chain(branch)
+        found = self._checkpoints("approved", "skipped")
+        return [c for c in found if self._known(c.seals) <= chain]
+
     def valid(self, branch: BranchName) -> list[Checkpoint]:
         """The approved checkpoints on the branch, oldest first."""
         if branch not in self._cache.valid:

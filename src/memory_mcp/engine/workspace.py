@@ -158,13 +158,14 @@ class Policy:
 
     `off` says why memory is off, if the settings did not ask for it. `lost`: the project's memory
     cannot be located. `warnings` name settings that cannot be honoured. `reminds`: receipts remind
-    to consolidate, because no hook does.
+    to consolidate, because no hook does. `database`: the one that holds all, without a password.
     """
 
     enabled: bool = True
     off: str = ""
     meta: bool = False
     lost: bool = False
+    database: str = ""
     approval: Literal["ask", "auto", "review"] = "ask"
     phase: int | None = None
     warnings: tuple[str, ...] = ()

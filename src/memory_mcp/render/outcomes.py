@@ -29,6 +29,7 @@ from memory_mcp.domain.outcomes import (
     Closeout,
     Consolidation,
     ConsolidationReceipt,
+    DecisionPreview,
     EpisodeOutcome,
     EpisodePostponed,
     EpisodeSaved,
@@ -275,10 +276,12 @@ def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -
                 written=[record.id for record in written],
                 known=[record.id for record in known],
             )
-        case CheckpointDecided(checkpoint, notes):
+        case CheckpointDecided(checkpoint, _, notes):
             skipped = checkpoint.approval == "skipped"
+            pending = f"Taken back. {_describe_approval(checkpoint.id)}"
+            said = {"skipped": "Skipped: no checkpoint was made.", "pending": pending}
             return _answer(
-                "Skipped: no checkpoint was made." if skipped else "Checkpoint saved.",
+                said.get(checkpoint.approval, "Checkpoint saved."),
                 notes,
                 success=not skipped,
                 checkpointId=checkpoint.id,
@@ -658,6 +661,24 @@ def render_preview(preview: MovePreview) -> str:
 
 def _name_goal(preview: MovePreview) -> str:
     return "before the join" if preview.join else preview.target or "the start"
+
+
+def render_decision(preview: DecisionPreview) -> str:
+    """What a word on a checkpoint would make of it, as a question."""
+    named = f"{preview.checkpoint.id}, \u201c{_shorten(preview.summary)}\u201d"
+    match preview.decision:
+        case "skip":
+            return (
+                f"Skip {named}? It is no restore point then, and what its closeout says is hidden."
+            )
+        case "reopen":
+            answer = "skip" if preview.checkpoint.approval == "skipped" else "approval"
+            return (
+                f"Take back the {answer} of {named}? It waits for approval again, as it was, and "
+                "is no restore point until then."
+            )
+        case "save" | "edit":
+            return f"Save {named}? A backtrack can lead to it from then on."
 
 
 def render_effect(preview: MovePreview) -> str:

@@ -271,7 +271,9 @@ async def checkpoint(
     issues: Annotated[Sequence[str], SEVERAL, about("Still open")] = (),
     agents: Annotated[Sequence[str], SEVERAL] = (),
     pending: Annotated[str, about("Decides this one")] = "",
-    decision: Annotated[Literal["save", "edit", "skip", ""], about("The user's word on it")] = "",
+    decision: Annotated[
+        Literal["save", "edit", "skip", "reopen", ""], about("The user's word on it")
+    ] = "",
     again: Annotated[bool, about("Seal a phase sealed before")] = False,
     cites: Annotated[Sequence[str], SEVERAL] = (),
 ) -> CallToolResult:
@@ -280,7 +282,8 @@ async def checkpoint(
     if bool(pending) != bool(decision):
         raise InvalidRequestError(
             "pending and decision go together: pending names the checkpoint, decision is what the "
-            "user chose (save, edit with the new summary, or skip). A new checkpoint takes neither."
+            "user chose (save, edit with the new summary, skip, or reopen, which takes the choice "
+            "back). A new checkpoint takes neither."
         )
     closeout = make_closeout(decisions, artifacts, issues, agents)
     if pending and (closeout or cites):

@@ -24,9 +24,15 @@ def fold_moves(records: Iterable[Record], onto: Timeline | None = None) -> Timel
     records = list(records)
     timeline = apply_lineages(records, onto or Timeline())
     moves = (r for r in records if r.move is not None and r.id not in timeline.moves)
-    # a clock may have been set back between a checkpoint and its decision, or on another machine
-    ordered = sorted(moves, key=lambda r: (r.move is not None and bool(r.move.decides), r.id))
-    return _apply_moves(timeline, ordered)
+    return _apply_moves(timeline, sorted(moves, key=_order))
+
+
+def _order(record: Record) -> tuple[int, RecordId]:
+    """Answers to checkpoints come after these, whatever clocks said; first those taken back."""
+    move = record.move
+    if move is None or not move.decides:
+        return 0, record.id
+    return (1 if move.undoes else 2), record.id
 
 
 def apply_move(timeline: Timeline, record: Record) -> Timeline:
@@ -44,6 +50,8 @@ def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
     given_up, undone = dict(timeline.given_up), set(timeline.undone)
     anchors = dict(timeline.anchors)
     moves = set(timeline.moves)
+    records = list(records)
+    taken_back = {id_ for r in records if r.move and r.move.decides for id_ in r.move.undoes}
     concerns: set[BranchName] = set()
     for record in records:
         move = record.move
@@ -58,8 +66,10 @@ def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
             )
         left.update(move.leaves)
         forgotten.update(move.forgets)
-        undone.update(move.undoes)
-        _apply_checkpoint(checkpoints, record, move)
+        if move.decides is None:
+            undone.update(move.undoes)
+        if record.id not in taken_back:
+            _apply_checkpoint(checkpoints, record, move)
         _apply_line(lines, record, move)
         if move.anchors and move.commit:
             anchors[record.id] = Anchor(
@@ -152,10 +162,10 @@ def _apply_checkpoint(known: dict[CheckpointId, Checkpoint], record: Record, mov
             at=record.created_at,
         )
     elif move.act == "decide":
-        pending = next((c for c in known.values() if c.move == move.decides), None)
-        if pending is not None and pending.approval == "pending":
+        asked = next((c for c in known.values() if c.move == move.decides), None)
+        if asked is not None and (asked.approval == "pending" or move.undoes):
             decision = {"approval": move.approval, "summary": record.content}
-            known[pending.id] = pending.model_copy(update=decision)
+            known[asked.id] = asked.model_copy(update=decision)
 
 
 def _apply_line(known: dict[LineId, Line], record: Record, move: Move) -> None:

@@ -18,6 +18,7 @@ from memory_mcp.domain.outcomes import (
     AddOutcome,
     Backtracked,
     CheckpointDecided,
+    DecisionPreview,
     MemoryAdded,
     MovePreview,
     Skipped,
@@ -29,6 +30,7 @@ from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.render.difference import compare_words
 from memory_mcp.render.outcomes import (
+    render_decision,
     render_effect,
     render_preview,
     render_receipt,
@@ -115,11 +117,11 @@ class CiteAgain(_Action):
 
 
 class Decide(_Action):
-    """Save, edit or skip a checkpoint that is pending."""
+    """Save, edit or skip a checkpoint that is pending, or take that back."""
 
     action: Literal["decide"]
     checkpoint_id: str
-    decision: Literal["save", "edit", "skip"]
+    decision: branches.Decision
     summary: str = ""
 
 
@@ -148,10 +150,13 @@ class WithdrawReview(_Action):
 
 
 class SuggestAgain(_Action):
-    """Have a suggestion that was dropped wait again."""
+    """Have a suggestion that was decided wait again; `kept` is the memory that was made of it."""
 
     action: Literal["suggest_again"]
     statement: str = Field(min_length=1)
+    kept: str = ""
+    replaced: str = ""
+    """The memory that it took the place of."""
 
 
 class Trust(_Action):
@@ -256,44 +261,54 @@ async def _backtrack(workspace: Workspace, action: Backtrack) -> Fields:
 
 async def _undo(workspace: Workspace, action: Undo) -> Fields:
     preview = await branches.preview_undo(workspace)
-    if isinstance(preview, Skipped):
-        return render_receipt(preview)
-    if asked := _ask(render_effect(preview), preview.token, action.confirm):
+    match preview:
+        case Skipped():
+            return render_receipt(preview)
+        case MovePreview(token=token):
+            said = render_effect(preview)
+        case DecisionPreview():
+            said, token = render_decision(preview), _make_decision_token(preview)
+    if asked := _ask(said, token, action.confirm):
         return asked
-    done = await branches.backtrack(workspace, preview.to, "continue", token=preview.token)
-    return _answer_move(done, undo=True)
+    return _answer_move(await branches.undo(workspace, preview), undo=True)
 
 
 def _answer_move(done: Any, *, undo: bool) -> Fields:
     fields = render_receipt(done)
-    if isinstance(done, MovePreview):  # the memory changed since it was asked
-        fields |= {"status": "undecided", "message": render_preview(done), "confirm": done.token}
-    if isinstance(done, Backtracked) and undo:
-        fields["undo"] = {"action": "undo"}
+    match done:
+        case MovePreview():  # the memory changed since it was asked
+            fields["status"] = "undecided"
+            fields |= {"message": render_preview(done), "confirm": done.token}
+        case Backtracked() if undo:
+            fields["undo"] = {"action": "undo"}
+        case CheckpointDecided(checkpoint, before):
+            back: Fields = {"decision": "reopen"}
+            if before.approval == "skipped":
+                back = {"decision": "skip"}
+            elif before.approval != "pending":
+                back = {"decision": "edit", "summary": before.summary}
+            way = {"action": "decide", "checkpoint_id": checkpoint.id, **back}
+            fields |= {"success": True, "undo": way}
+        case _:
+            pass
     return fields
 
 
 async def _decide(workspace: Workspace, action: Decide) -> Fields:
-    """The pending checkpoint saved or skipped: no step of the timeline takes that back."""
-    report = await branches.report_head(workspace)
-    waiting = () if isinstance(report, Skipped) else report.pending
-    for each in waiting:
-        if each.id != action.checkpoint_id:
-            continue
-        summary = action.summary if action.decision == "edit" else each.summary
-        named = f"{each.id}, \u201c{cut(summary, _QUOTED_CHARS_MAX)}\u201d"
-        said = (
-            f"Skip {named}? It is no restore point then, and what its closeout says is hidden."
-            if action.decision == "skip"
-            else f"Save {named}? A backtrack can lead to it from then on."
-        )
-        token = _make_token("decide", each.id, action.decision, summary)
-        if asked := _ask(f"{said} {_NO_WAY_BACK}", token, action.confirm):
-            return asked
-    done = await branches.decide_checkpoint(
-        workspace, action.checkpoint_id, action.decision, action.summary, again=False
-    )
-    return {**render_receipt(done), "success": isinstance(done, CheckpointDecided)}
+    """A checkpoint saved or skipped, or the word on it taken back."""
+    given = action.checkpoint_id, action.decision, action.summary
+    preview = await branches.preview_decision(workspace, *given)
+    if isinstance(preview, Skipped):
+        return render_receipt(preview)
+    token = _make_decision_token(preview)
+    if asked := _ask(render_decision(preview), token, action.confirm):
+        return asked
+    done = await branches.decide_checkpoint(workspace, *given, again=False)
+    return _answer_move(done, undo=True)
+
+
+def _make_decision_token(preview: DecisionPreview) -> str:
+    return _make_token("decide", preview.checkpoint.id, preview.decision, preview.summary)
 
 
 async def _correct(workspace: Workspace, action: Correct) -> Fields:
@@ -417,12 +432,8 @@ async def _answer(
             return await _withdraw_review(workspace, action)
         case Suggest():
             return await _answer_suggestion(workspace, action)
-        case SuggestAgain(statement=statement):
-            said = f"Ask about \u201c{cut(statement, _QUOTED_CHARS_MAX)}\u201d again?"
-            if asked := _ask(said, _make_token("suggest_again", statement), action.confirm):
-                return asked
-            await sessions.suggest_again(workspace, statement)
-            return {"success": True, "message": _WAITS_AGAIN}
+        case SuggestAgain():
+            return await _suggest_again(workspace, action)
         case Trust():
             return await _trust(workspace, action)
 
@@ -477,12 +488,28 @@ async def _answer_suggestion(workspace: Workspace, action: Suggest) -> Fields:
     fields = render_receipt(done)
     match done:
         case SuggestionsDecided(kept=(MemoryAdded(record=kept, replaced=replaced),)):
-            fields["undo"] = _make_way_back(kept.id, replaced[0] if replaced else None)
+            fields["undo"] = {"action": "suggest_again", "statement": action.statement}
+            fields["undo"] |= {"kept": kept.id, "replaced": replaced[0] if replaced else ""}
         case SuggestionsDecided(dropped=1):
             fields["undo"] = {"action": "suggest_again", "statement": action.statement}
         case _:
             pass
     return fields
+
+
+async def _suggest_again(workspace: Workspace, action: SuggestAgain) -> Fields:
+    quoted = f"\u201c{cut(action.statement, _QUOTED_CHARS_MAX)}\u201d"
+    hidden = " What was kept of it is hidden." if action.kept else ""
+    token = _make_token("suggest_again", action.statement, action.kept, action.replaced)
+    if asked := _ask(f"Ask about {quoted} again?{hidden}", token, action.confirm):
+        return asked
+    if action.kept and action.replaced:
+        await memories.put_back_memory(workspace, action.replaced, action.kept)
+    elif action.kept:
+        await memories.forget_memory(workspace, action.kept, "", erase=False)
+    await sessions.suggest_again(workspace, action.statement)
+    again = {"action": "suggestion", "statement": action.statement, "keep": bool(action.kept)}
+    return {"success": True, "message": _WAITS_AGAIN, "undo": again}
 
 
 async def _trust(workspace: Workspace, action: Trust) -> Fields:

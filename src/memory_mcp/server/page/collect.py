@@ -23,7 +23,7 @@ async def collect_page(workspace: Workspace) -> dict[str, Any]:
         answers[make_address(name, arguments)] = answer
         return answer
 
-    for name in ("head", "waiting", "doubts", "profile", "sessions", "figures"):
+    for name in ("head", "waiting", "stale", "disputes", "profile", "sessions", "figures"):
         await keep(name)
     answers["sessions"].pop("place", None)  # a path of this machine is nobody else's business
     timeline = await keep("timeline", limit="0")

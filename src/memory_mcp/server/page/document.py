@@ -24,6 +24,9 @@ PARTS: Final[Mapping[str, str]] = {
     "decide.js": "text/javascript; charset=utf-8",
     "memory.js": "text/javascript; charset=utf-8",
     "panels.js": "text/javascript; charset=utf-8",
+    "timeline.js": "text/javascript; charset=utf-8",
+    "memories.js": "text/javascript; charset=utf-8",
+    "waiting.js": "text/javascript; charset=utf-8",
     "main.js": "text/javascript; charset=utf-8",
 }
 """What the document is made of, with the types; a script stands below those that it needs."""

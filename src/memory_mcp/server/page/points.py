@@ -3,9 +3,8 @@
 from typing import Any, Final
 
 from memory_mcp import branches
-from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Correction, MovePreview, Point, Skipped
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.record import Record, cut_title, format_time
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.engine.head import load_head
@@ -97,7 +96,7 @@ async def read_diff(workspace: Workspace, form: Any) -> Fields | Skipped:
 
     def render(record: Record) -> Fields:
         fields: Fields = {"memoryId": record.id, "kind": record.kind}
-        fields["content"] = cut(record.title or record.content, _LINE_CHARS_MAX)
+        fields["content"] = cut_title(record, _LINE_CHARS_MAX)
         author = found.authors.get(record.id)
         return {**fields, "user": author} if author else fields
 

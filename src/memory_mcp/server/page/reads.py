@@ -34,8 +34,9 @@ from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.reasons import render_provenance
 from memory_mcp.search import explain_memory, list_page, search_at, search_memories
 from memory_mcp.server.page.figures import read_figures
+from memory_mcp.server.page.live import read_news
 from memory_mcp.server.page.points import NOW, find_point, read_diff, read_point, view_point
-from memory_mcp.server.page.waiting import read_doubts, read_waiting
+from memory_mcp.server.page.waiting import read_disputes, read_stale, read_waiting
 from memory_mcp.text.drafts import check_branch
 
 Fields = dict[str, Any]
@@ -89,6 +90,14 @@ class _MemoriesForm(_ReadForm):
     limit: int = Field(default=100, ge=1, le=ROWS_MAX)
 
 
+class _DisputesForm(_ReadForm):
+    offset: int = Field(default=0, ge=0, le=1_000_000)
+
+
+class _NewsForm(_ReadForm):
+    after: str = Field(default="", max_length=64)
+
+
 class _MemoryForm(_ReadForm):
     id: str = Field(max_length=64)
 
@@ -104,6 +113,7 @@ async def read_head(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:
         "user": workspace.scope.user,
         "reads": refused.reason if refused else "",
         "cloud": _describe_cloud(report),
+        "database": workspace.policy.database,
     }
 
 
@@ -322,11 +332,13 @@ READS: Final[Mapping[str, Read]] = {
     "memories": Read(read_memories, _MemoriesForm),
     "memory": Read(read_memory, _MemoryForm),
     "waiting": Read(read_waiting),
-    "doubts": Read(read_doubts),
+    "stale": Read(read_stale),
+    "disputes": Read(read_disputes, _DisputesForm),
     "profile": Read(read_profile),
     "sessions": Read(read_sessions),
     "figures": Read(read_figures),
     "health": Read(read_health),
+    "news": Read(read_news, _NewsForm),
 }
 """The reads by their names."""
 

@@ -4,13 +4,11 @@ from typing import Any, Final
 
 from memory_mcp import branches, sessions
 from memory_mcp.code import describe_stale, find_stale
-from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Skipped
-from memory_mcp.domain.record import MEMORY_KINDS, format_time
-from memory_mcp.domain.search import Filters
+from memory_mcp.domain.outcomes import Dispute, Skipped
+from memory_mcp.domain.record import format_time
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.outcomes import render_record, render_trust_report
-from memory_mcp.search import search_memories
+from memory_mcp.search import find_disputes
 from memory_mcp.trust import report_trust
 
 Fields = dict[str, Any]
@@ -18,8 +16,8 @@ Fields = dict[str, Any]
 _STALE_MAX: Final = 50
 """Memories of stale citations shown at once."""
 
-_COMPARED_MAX: Final = 300
-"""The newest memories that are compared with each other for contradictions."""
+_COMPARED_AT_ONCE: Final = 300
+"""Memories that are compared with all others in one call; the page asks for the next ones."""
 
 
 async def read_waiting(workspace: Workspace, _form: object) -> Fields | Skipped:
@@ -54,29 +52,26 @@ async def _read_trust(workspace: Workspace) -> Fields | None:
     return {"waiting": report.waiting, "message": render_trust_report(report)}
 
 
-async def read_doubts(workspace: Workspace, _form: object) -> Fields | Skipped:
-    """Memories that contradict another, or whose cited code is not as it was: takes a while."""
+async def read_stale(workspace: Workspace, _form: object) -> Fields | Skipped:
+    """Memories whose cited code is not as it was: every record is read for them."""
     found = await find_stale(workspace, _STALE_MAX)
     if isinstance(found, Skipped):
         return found
     rows = [{**render_record(each.record), "stale": describe_stale(each)} for each in found.stale]
-    return {"stale": rows, "disputes": await _find_disputes(workspace)}
+    return {"stale": rows}
 
 
-async def _find_disputes(workspace: Workspace) -> list[Fields]:
-    """The newest memories that contradict another one: each pair once, the outdated one first."""
-    wanted = Filters(kinds=MEMORY_KINDS)
-    newest = await search_memories(workspace, "", wanted, _COMPARED_MAX, limit_max=_COMPARED_MAX)
-    if isinstance(newest, Skipped):
-        return []
-    known = {hit.record.id: hit.record for hit in newest.hits}
-    found: dict[frozenset[RecordId], Fields] = {}
-    for hit in newest.hits:
-        others = [hit.outdated_by] if hit.outdated_by else [*hit.disputed_with]
-        for other in others:
-            if other in known and (pair := frozenset({hit.record.id, other})) not in found:
-                found[pair] = {
-                    "relation": "outdated" if hit.outdated_by else "disputed",
-                    "memories": [render_record(known[id_]) for id_ in (hit.record.id, other)],
-                }
-    return [*found.values()]
+async def read_disputes(workspace: Workspace, form: Any) -> Fields | Skipped:
+    """Pairs of memories that contradict each other; one of each pair is in this stretch of all."""
+    found = await find_disputes(workspace, form.offset, _COMPARED_AT_ONCE)
+    if isinstance(found, Skipped):
+        return found
+    pairs = [_render_dispute(each) for each in found.pairs]
+    return {"disputes": pairs, "lookedAt": found.looked_at, "total": found.total}
+
+
+def _render_dispute(dispute: Dispute) -> Fields:
+    return {
+        "relation": "outdated" if dispute.outdated else "disputed",
+        "memories": [render_record(each) for each in (dispute.older, dispute.newer)],
+    }

@@ -10,9 +10,24 @@ export function makeDecider(transport, changed) {
     show(toast); // what was said before is no answer to this
     return new Promise((resolve) => {
       let answer = null;
-      const close = (value) => { answer = value; dialog.close(); };
-      const made = choices.map(([label, value, kind]) => button(label, () => close(value), { class: kind }));
-      show(dialog, h("h2", { id: "dialog-title" }, title), h("div", { class: "dialog-body" }, body), h("div", { class: "choices" }, button("Cancel", () => close(null), { class: "plain" }), made));
+      const close = (value) => {
+        answer = value;
+        dialog.close();
+      };
+      const made = choices.map(([label, value, kind]) =>
+        button(label, () => close(value), { class: kind }),
+      );
+      show(
+        dialog,
+        h("h2", { id: "dialog-title" }, title),
+        h("div", { class: "dialog-body" }, body),
+        h(
+          "div",
+          { class: "choices" },
+          button("Cancel", () => close(null), { class: "plain" }),
+          made,
+        ),
+      );
       dialog.onclose = () => resolve(answer);
       dialog.showModal();
       (dialog.querySelector("textarea, input") ?? made[made.length - 1] ?? dialog).focus();
@@ -34,7 +49,11 @@ export function makeDecider(transport, changed) {
         const body = [h("p", { class: "said" }, answer.message)];
         if (answer.words) body.push(renderDiff(answer.words));
         const grave = danger || answer.last || answer.erases > 0;
-        if (!await ask(answer.last ? "Are you sure?" : title, body, [[answer.last ? "Erase for good" : verb, true, grave ? "danger" : "primary"]])) {
+        if (
+          !(await ask(answer.last ? "Are you sure?" : title, body, [
+            [answer.last ? "Erase for good" : verb, true, grave ? "danger" : "primary"],
+          ]))
+        ) {
           say("Nothing was changed.");
           return false;
         }
@@ -50,7 +69,9 @@ export function makeDecider(transport, changed) {
   function say(message, undo = null, failed = false) {
     const parts = [h("p", {}, message)];
     if (undo) parts.push(button("Undo", () => run({ ...undo }, "Undo", "Undo"), { class: "undo" }));
-    parts.push(button("Close", () => show(toast), { class: "plain", "aria-label": "Close this message" }));
+    parts.push(
+      button("Close", () => show(toast), { class: "plain", "aria-label": "Close this message" }),
+    );
     show(toast, h("div", { class: `toast ${failed ? "failed" : ""}` }, parts));
   }
 
@@ -61,7 +82,11 @@ export function makeDecider(transport, changed) {
       input.value = value ?? "";
       return [name, input, h("div", { class: "field" }, h("label", { for: id }, label), input)];
     });
-    const answer = await ask(title, inputs.map((each) => each[2]), [[verb, true, "primary"]]);
+    const answer = await ask(
+      title,
+      inputs.map((each) => each[2]),
+      [[verb, true, "primary"]],
+    );
     return answer ? Object.fromEntries(inputs.map(([name, input]) => [name, input.value])) : null;
   }
 
@@ -69,6 +94,12 @@ export function makeDecider(transport, changed) {
 }
 
 export function renderDiff(words) {
-  const parts = words.map(([kind, text]) => h({ same: "span", removed: "del", added: "ins" }[kind], {}, text));
-  return h("div", { class: "diff", role: "group", "aria-label": "What changed, word by word" }, parts);
+  const parts = words.map(([kind, text]) =>
+    h({ same: "span", removed: "del", added: "ins" }[kind], {}, text),
+  );
+  return h(
+    "div",
+    { class: "diff", role: "group", "aria-label": "What changed, word by word" },
+    parts,
+  );
 }

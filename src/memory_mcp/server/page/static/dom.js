@@ -28,13 +28,25 @@ export function show(node, ...children) {
   // what others write draws it anew: the keyboard stays on what says the same
   const held = node.contains(document.activeElement) ? document.activeElement : null;
   const named = held && nameIn(held);
-  node.replaceChildren(...children.flat(Infinity).filter((each) => each !== undefined && each !== null && each !== false));
-  if (held && !held.isConnected) [...node.querySelectorAll(held.tagName)].find((each) => nameIn(each) === named)?.focus({ preventScroll: true });
+  node.replaceChildren(
+    ...children
+      .flat(Infinity)
+      .filter((each) => each !== undefined && each !== null && each !== false),
+  );
+  if (held && !held.isConnected)
+    [...node.querySelectorAll(held.tagName)]
+      .find((each) => nameIn(each) === named)
+      ?.focus({ preventScroll: true });
 }
 
 function nameIn(node) {
   // in a list of cards the same button stands on each
-  return [node.id, node.getAttribute("aria-label"), node.textContent, node.closest("li")?.textContent].join("\n");
+  return [
+    node.id,
+    node.getAttribute("aria-label"),
+    node.textContent,
+    node.closest("li")?.textContent,
+  ].join("\n");
 }
 
 export function button(label, act, given = {}) {
@@ -47,4 +59,32 @@ export function section(title, given = {}, ...children) {
 
 export function chip(text, kind = "") {
   return h("span", { class: `chip ${kind}` }, text);
+}
+
+export function note(text) {
+  return h("p", { class: "note" }, text);
+}
+
+export function card(title, text, ...more) {
+  return h(
+    "li",
+    { class: "card" },
+    h(
+      "div",
+      {},
+      title ? h("p", { class: "card-title" }, title) : null,
+      h("p", { class: "text-short" }, text),
+    ),
+    h("div", { class: "actions" }, more),
+  );
+}
+
+export function cards(title, about, items) {
+  if (!items.length) return null;
+  return section(
+    `${title} (${items.length})`,
+    {},
+    h("p", { class: "quiet" }, about),
+    h("ul", { class: "cards" }, items),
+  );
 }

@@ -5,16 +5,37 @@ import { h } from "./dom.js";
 const SPARE_ROWS = 8;
 
 export function makeList({ label, rowHeight, render, pick, load, empty = "Nothing here." }) {
-  let items = [], total = 0, at = -1, loading = null, drawn = new Map();
+  let items = [];
+  let total = 0;
+  let at = -1;
+  let loading = null;
+  let drawn = new Map();
   const inner = h("div", { class: "rows", role: "presentation" });
   const none = h("p", { class: "quiet empty", hidden: true }, empty);
-  const box = h("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": label, onkeydown: move, onclick: click, onscroll: paint }, inner);
+  const box = h(
+    "div",
+    {
+      class: "list",
+      role: "listbox",
+      tabindex: "0",
+      "aria-label": label,
+      onkeydown: move,
+      onclick: click,
+      onscroll: paint,
+    },
+    inner,
+  );
   const name = `list-${Math.random().toString(36).slice(2, 9)}`;
 
-  function set(found, count = found.length, keep = false) {
+  function set(found, count = found.length, keep = false, height = rowHeight) {
+    if (height !== rowHeight) drawn = new Map(); // each row stands elsewhere
+    rowHeight = height;
     items = found;
     total = count;
-    if (!keep) { at = -1; box.scrollTop = 0; }
+    if (!keep) {
+      at = -1;
+      box.scrollTop = 0;
+    }
     if (at >= total) at = total - 1;
     inner.style.height = `${total * rowHeight}px`;
     none.hidden = total > 0;
@@ -24,14 +45,32 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
 
   function paint() {
     const first = Math.max(0, Math.floor(box.scrollTop / rowHeight) - SPARE_ROWS);
-    const end = Math.min(total, Math.ceil((box.scrollTop + (box.clientHeight || 600)) / rowHeight) + SPARE_ROWS);
-    const rows = [], kept = new Map();
+    const end = Math.min(
+      total,
+      Math.ceil((box.scrollTop + (box.clientHeight || 600)) / rowHeight) + SPARE_ROWS,
+    );
+    const rows = [];
+    const kept = new Map();
     for (let i = first; i < end; i++) {
       // a row that says the same stays the same node: nobody clicks into nothing while others write
       const says = JSON.stringify([items[i], i === at, total]);
       const before = drawn.get(i);
-      const row = before?.says === says ? before.row : h("div", { class: "row", role: "option", id: `${name}-${i}`, "data-at": i, "aria-selected": String(i === at), "aria-setsize": total, "aria-posinset": i + 1 },
-        items[i] ? render(items[i], i) : h("span", { class: "quiet" }, "…"));
+      const row =
+        before?.says === says
+          ? before.row
+          : h(
+              "div",
+              {
+                class: "row",
+                role: "option",
+                id: `${name}-${i}`,
+                "data-at": i,
+                "aria-selected": String(i === at),
+                "aria-setsize": total,
+                "aria-posinset": i + 1,
+              },
+              items[i] ? render(items[i], i) : h("span", { class: "quiet" }, "…"),
+            );
       kept.set(i, { says, row });
       rows.push(row);
       if (row === before?.row) continue;
@@ -39,7 +78,8 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
       row.style.height = `${rowHeight}px`;
     }
     drawn = kept;
-    if (rows.length !== inner.children.length || rows.some((row, i) => inner.children[i] !== row)) inner.replaceChildren(...rows);
+    if (rows.length !== inner.children.length || rows.some((row, i) => inner.children[i] !== row))
+      inner.replaceChildren(...rows);
     if (at >= first && at < end) box.setAttribute("aria-activedescendant", `${name}-${at}`);
     else box.removeAttribute("aria-activedescendant");
     fetchMissing(first, end);
@@ -53,9 +93,16 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
       loading = load(i);
       try {
         const found = await loading;
-        if (asked === items) found.forEach((each, j) => { items[i + j] = each; });
+        if (asked === items)
+          found.forEach((each, j) => {
+            items[i + j] = each;
+          });
         if (!found.length) return;
-      } catch { return; } finally { loading = null; }
+      } catch {
+        return;
+      } finally {
+        loading = null;
+      }
       paint();
       return;
     }
@@ -66,7 +113,8 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
     at = i;
     const top = i * rowHeight;
     if (top < box.scrollTop) box.scrollTop = top;
-    else if (top + rowHeight > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight - box.clientHeight;
+    else if (top + rowHeight > box.scrollTop + box.clientHeight)
+      box.scrollTop = top + rowHeight - box.clientHeight;
     paint();
     if (!quiet && items[i]) pick(items[i], i);
   }
@@ -89,5 +137,12 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
   }
 
   new ResizeObserver(paint).observe(box);
-  return { node: h("div", { class: "listing" }, box, none), set, choose, focus: () => box.focus(), count: () => total, items: () => items };
+  return {
+    node: h("div", { class: "listing" }, box, none),
+    set,
+    choose,
+    focus: () => box.focus(),
+    count: () => total,
+    items: () => items,
+  };
 }

@@ -1,72 +1,64 @@
-// The views beside the timeline and the list: what waits, two points compared, who, sessions, health.
+// The views that are only read: two points compared, who you are, sessions, health.
 
-import { h, draw, show, button, chip, section } from "./dom.js";
+import { h, draw, show, button, chip, section, note, card } from "./dom.js";
 import { formatTime, formatCount, firstLine } from "./words.js";
 import { renderDiff } from "./decide.js";
 import { nameOf } from "./graph.js";
 
-function card(title, text, ...more) {
-  return h("li", { class: "card" }, h("div", {}, title ? h("p", { class: "card-title" }, title) : null, h("p", { class: "text-short" }, text)), h("div", { class: "actions" }, more));
-}
-
-function cards(title, about, items) {
-  if (!items.length) return null;
-  return section(`${title} (${items.length})`, {}, h("p", { class: "quiet" }, about), h("ul", { class: "cards" }, items));
-}
-
-export function countWaiting(each) {
-  return ["pending", "reviews", "suggestions", "disputes", "stale"].reduce((sum, name) => sum + (each[name] ?? []).length, each.trust ? 1 : 0);
-}
-
-export function renderWaiting(each, page) {
-  const { decide } = page;
-  const run = (action, title, verb, more) => () => decide.run({ ...action, ...page.branchGiven() }, title, verb, more);
-  const able = (name, ...made) => (decide.can(name) ? made : []);
-  const groups = [
-    cards("Checkpoints that wait for your approval", "A backtrack can lead to them once they are saved.", each.pending.map((one) => card(one.id, one.summary,
-      able("decide", button("Save", run({ action: "decide", checkpoint_id: one.id, decision: "save" }, "Save this checkpoint", "Save it"), { class: "primary" }),
-        button("Edit", async () => {
-          const given = await decide.askText("Edit the summary", [["summary", "Summary", one.summary, 5]], "Go on");
-          if (given) run({ action: "decide", checkpoint_id: one.id, decision: "edit", ...given }, "Save it with this summary", "Save it")();
-        }), button("Skip", run({ action: "decide", checkpoint_id: one.id, decision: "skip" }, "Skip this checkpoint", "Skip it")))))),
-    each.trust ? section("What came with this repository", {}, h("p", { class: "said" }, each.trust.message), able("trust", button("Trust this project", run({ action: "trust", trusted: true }, "Trust this project", "Trust it")))) : null,
-    cards("Written by other members", "In none of your contexts before you agree.", each.reviews.map((one) => card(one.scope?.user, one.content,
-      able("review", button("Keep", run({ action: "review", memory_id: one.memoryId, keep: true }, "Keep what another member wrote", "Keep it"), { class: "primary" }), button("Drop", run({ action: "review", memory_id: one.memoryId, keep: false }, "Drop what another member wrote", "Drop it")))))),
-    cards("What you said", "Kept if you agree.", each.suggestions.map((one) => card(one.category, one.statement,
-      able("suggestion", button("Keep", run({ action: "suggestion", statement: one.statement, keep: true }, "Keep what you said", "Keep it"), { class: "primary" }), button("Drop", run({ action: "suggestion", statement: one.statement, keep: false }, "Drop what you said", "Drop it")))))),
-    cards("Memories that contradict another", "Say which of the two is right: the other is hidden, and can be brought back.", each.disputes.map(({ relation, memories }) =>
-      h("li", { class: "card" }, h("p", { class: "card-title" }, relation === "outdated" ? "outdated by a newer one" : "nothing says which is right"),
-        h("div", { class: "pair" }, memories.map((one, i) => {
-          const other = memories[1 - i];
-          return h("div", {}, h("p", { class: "text-short" }, one.content), h("p", { class: "quiet" }, formatTime(one.createdAt)), h("div", { class: "actions" },
-            able("forget", button("This one is right", run({ action: "forget", memory_id: other.memoryId, mode: "hide", reason: "The other memory about it is right." }, "Hide the other memory", "Hide it"), { "aria-label": `This one is right: ${firstLine(one.content, 60)}` })),
-            button("Look at it", () => page.openMemory(one.memoryId), { class: "plain", "aria-label": `Look at it: ${firstLine(one.content, 60)}` })));
-        }))))),
-    cards("Memories whose code has changed", "What they cite is not as it was.", each.stale.map((one) => card(one.stale, one.content,
-      able("cite_again", button("Still true", run({ action: "cite_again", memory_id: one.memoryId }, "Still true", "It is true"), { class: "primary" })), button("Look at it", () => page.openMemory(one.memoryId)),
-      able("forget", button("No longer true", run({ action: "forget", memory_id: one.memoryId, mode: "hide", reason: "The code that it rested on has changed." }, "Hide this memory", "Hide it")))))),
-  ];
-  const notes = each.warnings.map((text) => h("p", { class: "note" }, text));
-  return h("div", { class: "page-width" }, h("h2", {}, "What waits for your word"), groups.some(Boolean) ? groups : h("p", { class: "quiet" }, "Nothing waits."), notes);
-}
-
 export function renderCompare(page) {
   const out = h("div", { "aria-live": "polite" });
   const names = page.rows().filter((row) => ["branch", "checkpoint", "line"].includes(row.kind));
-  const options = (chosen) => [["head", "now, on this branch"], ...names.map((row) => [row.name, `${row.kind === "line" ? "left line" : row.kind}: ${nameOf(row)}${row.summary ? ` — ${firstLine(row.summary, 60)}` : ""}`]), ["start", "start: before the first memory"]]
-    .map(([value, text]) => h("option", { value, selected: value === chosen }, text));
+  const options = (chosen) =>
+    [
+      ["head", "now, on this branch"],
+      ...names.map((row) => [
+        row.name,
+        `${row.kind === "line" ? "left line" : row.kind}: ${nameOf(row)}${row.summary ? ` — ${firstLine(row.summary, 60)}` : ""}`,
+      ]),
+      ["start", "start: before the first memory"],
+    ].map(([value, text]) => h("option", { value, selected: value === chosen }, text));
   const second = names.find((row) => row.kind === "checkpoint" && row.status === "valid");
   const a = h("select", { id: "compare-a" }, options(second ? second.name : "start"));
   const b = h("select", { id: "compare-b" }, options("head"));
-  const list = (title, records, count) => section(`${title} (${count.toLocaleString()})`, {}, records.length < count ? h("p", { class: "quiet" }, `The newest ${records.length}.`) : null, records.length
-    ? h("ul", { class: "plain-list" }, records.map((one) => h("li", {}, chip(one.kind, "kind"), " ", button(firstLine(one.content), () => page.openMemory(one.memoryId), { class: "link" }))))
-    : h("p", { class: "quiet" }, "None."));
+  const list = (title, records, count) =>
+    section(
+      `${title} (${count.toLocaleString()})`,
+      {},
+      records.length < count ? h("p", { class: "quiet" }, `The newest ${records.length}.`) : null,
+      records.length
+        ? h(
+            "ul",
+            { class: "plain-list" },
+            records.map((one) =>
+              h(
+                "li",
+                {},
+                chip(one.kind, "kind"),
+                " ",
+                button(firstLine(one.content), () => page.openMemory(one.memoryId), {
+                  class: "link",
+                }),
+              ),
+            ),
+          )
+        : h("p", { class: "quiet" }, "None."),
+    );
   async function compare() {
     try {
       const found = await page.read("diff", { a: a.value, b: b.value });
-      show(out, h("p", { class: "quiet" }, `${formatCount(found.same)} at both.`),
-        list("Only at the first", found.onlyA, found.counts[0]), list("Only at the second", found.onlyB, found.counts[1]),
-        section(`Changed (${found.counts[2].toLocaleString()})`, {}, found.changed.length ? found.changed.map((pair) => renderDiff(pair.words)) : h("p", { class: "quiet" }, "None.")));
+      show(
+        out,
+        h("p", { class: "quiet" }, `${formatCount(found.same)} at both.`),
+        list("Only at the first", found.onlyA, found.counts[0]),
+        list("Only at the second", found.onlyB, found.counts[1]),
+        section(
+          `Changed (${found.counts[2].toLocaleString()})`,
+          {},
+          found.changed.length
+            ? found.changed.map((pair) => renderDiff(pair.words))
+            : h("p", { class: "quiet" }, "None."),
+        ),
+      );
     } catch (error) {
       show(out, h("p", { class: "note" }, error.message));
     }
@@ -74,30 +66,125 @@ export function renderCompare(page) {
   a.addEventListener("change", compare);
   b.addEventListener("change", compare);
   compare();
-  return h("div", { class: "page-width" }, h("h2", {}, "Two points, compared"),
-    h("div", { class: "filters" }, h("label", { for: "compare-a" }, "First"), a, h("label", { for: "compare-b" }, "Second"), b), out);
+  return h(
+    "div",
+    { class: "page-width" },
+    h("h2", {}, "Two points, compared"),
+    h(
+      "div",
+      { class: "filters" },
+      h("label", { for: "compare-a" }, "First"),
+      a,
+      h("label", { for: "compare-b" }, "Second"),
+      b,
+    ),
+    out,
+  );
 }
 
 export function renderProfile(each, durable, page) {
-  return h("div", { class: "page-width" }, h("h2", {}, "Who you are"),
-    each.facts.length ? [h("p", { class: "lead" }, each.line), h("dl", { class: "facts" }, each.facts.map((one) => h("div", {}, h("dt", {}, one.field.replaceAll("_", " ")), h("dd", {}, button(one.value, () => page.openMemory(one.memoryId), { class: "link" })))))]
-      : h("p", { class: "quiet" }, "Nothing is known of you yet. What you say of yourself is kept here, field by field."),
-    renderDurable(durable, page));
+  return h(
+    "div",
+    { class: "page-width" },
+    h("h2", {}, "Who you are"),
+    each.facts.length
+      ? [
+          h("p", { class: "lead" }, each.line),
+          h(
+            "dl",
+            { class: "facts" },
+            each.facts.map((one) =>
+              h(
+                "div",
+                {},
+                h("dt", {}, one.field.replaceAll("_", " ")),
+                h(
+                  "dd",
+                  {},
+                  button(one.value, () => page.openMemory(one.memoryId), { class: "link" }),
+                ),
+              ),
+            ),
+          ),
+        ]
+      : h(
+          "p",
+          { class: "quiet" },
+          "Nothing is known of you yet. What you say of yourself is kept here, field by field.",
+        ),
+    renderDurable(durable, page),
+  );
 }
 
 export function renderDurable(durable, page) {
   const shown = durable.results ?? [];
-  return section(`Beside the timeline (${durable.total ?? 0})`, { class: "durable", id: "durable" }, h("p", { class: "quiet" }, "Preferences, conventions, lessons: no backtrack hides them."),
-    h("ul", { class: "plain-list" }, shown.map((one) => h("li", {}, chip(one.kind, "kind"), " ", button(firstLine(one.title || one.content), () => page.openMemory(one.memoryId), { class: "link" })))),
-    durable.total > shown.length ? button(`All ${formatCount(durable.total)}`, () => page.openList({ state: "durable" }), { class: "plain" }) : null);
+  return section(
+    `Beside the timeline (${durable.total ?? 0})`,
+    { class: "durable", id: "durable" },
+    h("p", { class: "quiet" }, "Preferences, conventions, lessons: no backtrack hides them."),
+    h(
+      "ul",
+      { class: "plain-list" },
+      shown.map((one) =>
+        h(
+          "li",
+          {},
+          chip(one.kind, "kind"),
+          " ",
+          button(firstLine(one.title || one.content), () => page.openMemory(one.memoryId), {
+            class: "link",
+          }),
+        ),
+      ),
+    ),
+    durable.total > shown.length
+      ? button(`All ${formatCount(durable.total)}`, () => page.openList({ state: "durable" }), {
+          class: "plain",
+        })
+      : null,
+  );
 }
 
 export function renderSessions(each, page) {
-  return h("div", { class: "page-width" }, h("h2", {}, "Sessions"),
-    section(`Nudges that wait (${each.nudges.length})`, {}, each.nudges.length ? h("ul", { class: "cards" }, each.nudges.map((one) => card(`priority ${one.priority}${one.by ? `, by ${one.by}` : ""}`, one.text)))
-      : h("p", { class: "quiet" }, each.place ? `None. Programs leave them in ${each.place}.` : "None.")),
-    section(`Episodes and what sessions handed on (${each.total})`, {}, each.episodes.length ? h("ul", { class: "cards" }, each.episodes.map((one) => card(`${one.title ? `${one.title} · ` : ""}${formatTime(one.createdAt)}`, firstLine(one.content, 500), button("Look at it", () => page.openMemory(one.memoryId)))))
-      : h("p", { class: "quiet" }, "No session has told of itself yet.")));
+  return h(
+    "div",
+    { class: "page-width" },
+    h("h2", {}, "Sessions"),
+    section(
+      `Nudges that wait (${each.nudges.length})`,
+      {},
+      each.nudges.length
+        ? h(
+            "ul",
+            { class: "cards" },
+            each.nudges.map((one) =>
+              card(`priority ${one.priority}${one.by ? `, by ${one.by}` : ""}`, one.text),
+            ),
+          )
+        : h(
+            "p",
+            { class: "quiet" },
+            each.place ? `None. Programs leave them in ${each.place}.` : "None.",
+          ),
+    ),
+    section(
+      `Episodes and what sessions handed on (${each.total})`,
+      {},
+      each.episodes.length
+        ? h(
+            "ul",
+            { class: "cards" },
+            each.episodes.map((one) =>
+              card(
+                `${one.title ? `${one.title} · ` : ""}${formatTime(one.createdAt)}`,
+                firstLine(one.content, 500),
+                button("Look at it", () => page.openMemory(one.memoryId)),
+              ),
+            ),
+          )
+        : h("p", { class: "quiet" }, "No session has told of itself yet."),
+    ),
+  );
 }
 
 export function renderHealth(head, figures, page) {
@@ -106,44 +193,163 @@ export function renderHealth(head, figures, page) {
     show(out, h("p", { class: "quiet" }, "The doctor is looking…"));
     try {
       const found = await page.read("health");
-      show(out, h("p", {}, found.findings.length ? `${found.findings.length} findings.` : "Everything is as it must be."),
-        h("ul", { class: "plain-list" }, found.findings.map((one) => h("li", {}, chip(one.severity, one.severity === "must" ? "gone" : "pending"), ` ${one.what} ${one.remedy}`))),
-        h("p", { class: "quiet" }, `Search: ${found.search}. ${found.proof}`));
+      show(
+        out,
+        h(
+          "p",
+          {},
+          found.findings.length
+            ? `${found.findings.length} findings.`
+            : "Everything is as it must be.",
+        ),
+        h(
+          "ul",
+          { class: "plain-list" },
+          found.findings.map((one) =>
+            h(
+              "li",
+              {},
+              chip(one.severity, one.severity === "must" ? "gone" : "pending"),
+              ` ${one.what} ${one.remedy}`,
+            ),
+          ),
+        ),
+        h("p", { class: "quiet" }, `Search: ${found.search}. ${found.proof}`),
+      );
     } catch (error) {
       show(out, h("p", { class: "note" }, error.message));
     }
   });
   const cloud = head.cloud;
-  return h("div", { class: "page-width" }, h("h2", {}, "Health and numbers"),
-    section("Checks", {}, page.transport.kind === "file" ? h("p", { class: "quiet" }, "A file can check nothing: `memory-mcp doctor` does.")
-      : [h("p", { class: "quiet" }, "The doctor checks every rule of files and index. It mends nothing here."), check, out]),
-    section("Where memories rest", {}, h("dl", { class: "facts" }, [
-      ["Provider", head.provider ?? (cloud ? "files, mirrored to Supermemory" : "files of this machine")],
-      ...(cloud ? [["Waiting to be sent", cloud.pending], ["Being confirmed", cloud.checking], ["Known to the cloud", cloud.delivered], ["Refused by it", cloud.refused], ["Trouble", cloud.trouble || "none"]] : []),
-      ["On this line", formatCount(head.memories)], ["Beside it", formatCount(head.durable)],
-    ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))))),
+  return h(
+    "div",
+    { class: "page-width numbers" },
+    h("h2", {}, "Health and numbers"),
+    section(
+      "Checks",
+      {},
+      page.transport.kind === "file"
+        ? h("p", { class: "quiet" }, "A file can check nothing: `memory-mcp doctor` does.")
+        : [
+            h(
+              "p",
+              { class: "quiet" },
+              "The doctor checks every rule of files and index. It mends nothing here.",
+            ),
+            check,
+            out,
+          ],
+    ),
+    section(
+      "Where memories rest",
+      {},
+      h(
+        "dl",
+        { class: "facts" },
+        [
+          ["Provider", nameProvider(head)],
+          ...(cloud
+            ? [
+                ["Waiting to be sent", cloud.pending],
+                ["Being confirmed", cloud.checking],
+                ["Known to the cloud", cloud.delivered],
+                ["Refused by it", cloud.refused],
+                ["Trouble", cloud.trouble || "none"],
+              ]
+            : []),
+          ["On this line", formatCount(head.memories)],
+          ["Beside it", formatCount(head.durable)],
+        ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+      ),
+    ),
     section("Memories over time", {}, drawDays(figures.days)),
-    section(`The opening of a session: ${figures.tokens} of ${figures.budget} tokens`, {}, drawBars(figures.sections.map((one) => [one.name, one.tokens]), "tokens")),
-    section("By kind", {}, drawBars(Object.entries(figures.kinds).sort((a, b) => b[1] - a[1]), "memories")));
+    section(
+      `The opening of a session: ${figures.tokens} of ${figures.budget} tokens`,
+      {},
+      drawBars(
+        figures.sections.map((one) => [one.name, one.tokens]),
+        "tokens",
+      ),
+    ),
+    section(
+      "By kind",
+      {},
+      drawBars(
+        Object.entries(figures.kinds).sort((a, b) => b[1] - a[1]),
+        "memories",
+      ),
+    ),
+  );
+}
+
+function nameProvider({ database, cloud }) {
+  if (database) return `PostgreSQL, ${database}`;
+  return cloud ? "files, mirrored to Supermemory" : "files of this machine";
 }
 
 function drawBars(pairs, unit) {
   const most = Math.max(1, ...pairs.map((each) => each[1]));
-  return h("table", { class: "bars" }, h("caption", { class: "hidden" }, `By ${unit}`), h("tbody", {}, pairs.map(([name, value]) => {
-    const bar = h("div", { class: "bar" });
-    bar.style.width = `${(100 * value) / most}%`;
-    return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, bar), h("td", { class: "number" }, value.toLocaleString()));
-  })));
+  return h(
+    "table",
+    { class: "bars" },
+    h("caption", { class: "hidden" }, `By ${unit}`),
+    h(
+      "tbody",
+      {},
+      pairs.map(([name, value]) => {
+        const bar = h("div", { class: "bar" });
+        bar.style.width = `${(100 * value) / most}%`;
+        return h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name),
+          h("td", {}, bar),
+          h("td", { class: "number" }, value.toLocaleString()),
+        );
+      }),
+    ),
+  );
 }
 
 function drawDays(days) {
   if (!days.length) return h("p", { class: "quiet" }, "No memory yet.");
-  const width = 640, height = 120, first = Date.parse(days[0][0]), span = Math.max(1, Date.parse(days[days.length - 1][0]) - first);
+  const width = 640,
+    height = 120,
+    first = Date.parse(days[0][0]),
+    span = Math.max(1, Date.parse(days[days.length - 1][0]) - first);
   let sum = 0;
   const total = days.reduce((all, each) => all + each[1], 0);
-  const points = days.map(([day, count]) => { sum += count; return [8 + ((width - 16) * (Date.parse(day) - first)) / span, height - 8 - ((height - 16) * sum) / total]; });
-  const path = points.map(([x, y], i) => (i ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M8 ${height - 8}H${x.toFixed(1)}V${y.toFixed(1)}`)).join("") + `H${width - 8}`;
-  return h("figure", {}, draw("svg", { class: "days", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${total} memories that hold, from ${days[0][0]} to ${days[days.length - 1][0]}` },
-    draw("path", { class: "area", d: `${path}V${height - 8}H8Z` }), draw("path", { class: "rise", d: path })),
-  h("figcaption", { class: "quiet" }, `${days[0][0]} to ${days[days.length - 1][0]}: ${formatCount(total)}, by the day they were written`));
+  const points = days.map(([day, count]) => {
+    sum += count;
+    return [
+      8 + ((width - 16) * (Date.parse(day) - first)) / span,
+      height - 8 - ((height - 16) * sum) / total,
+    ];
+  });
+  const path =
+    points
+      .map(([x, y], i) =>
+        i ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M8 ${height - 8}H${x.toFixed(1)}V${y.toFixed(1)}`,
+      )
+      .join("") + `H${width - 8}`;
+  return h(
+    "figure",
+    {},
+    draw(
+      "svg",
+      {
+        class: "days",
+        viewBox: `0 0 ${width} ${height}`,
+        role: "img",
+        "aria-label": `${total} memories that hold, from ${days[0][0]} to ${days[days.length - 1][0]}`,
+      },
+      draw("path", { class: "area", d: `${path}V${height - 8}H8Z` }),
+      draw("path", { class: "rise", d: path }),
+    ),
+    h(
+      "figcaption",
+      { class: "quiet" },
+      `${days[0][0]} to ${days[days.length - 1][0]}: ${formatCount(total)}, by the day they were written`,
+    ),
+  );
 }

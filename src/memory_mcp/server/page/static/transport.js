@@ -17,11 +17,19 @@ export function makeServerTransport() {
   async function ask(path, options = {}) {
     let answer;
     try {
-      answer = await fetch(path, { ...options, headers: { ...OURS, ...options.headers }, credentials: "same-origin", redirect: "error" });
+      answer = await fetch(path, {
+        ...options,
+        headers: { ...OURS, ...options.headers },
+        credentials: "same-origin",
+        redirect: "error",
+      });
     } catch {
-      throw new Refusal("The server of this page does not answer. Start it again with `memory-mcp view`.");
+      throw new Refusal(
+        "The server of this page does not answer. Start it again with `memory-mcp view`.",
+      );
     }
-    if (!(answer.headers.get("content-type") ?? "").startsWith("application/json")) throw new Refusal(await answer.text());
+    if (!(answer.headers.get("content-type") ?? "").startsWith("application/json"))
+      throw new Refusal(await answer.text());
     const fields = await answer.json();
     if (!answer.ok) throw new Refusal(fields.message);
     return fields;
@@ -38,7 +46,9 @@ export function makeServerTransport() {
             if (part.value.includes("event: change")) heard("change");
           }
         }
-      } catch { /* it is tried again */ }
+      } catch {
+        /* it is tried again */
+      }
       heard("closed");
       await new Promise((resume) => setTimeout(resume, AGAIN_MS));
     }
@@ -47,66 +57,116 @@ export function makeServerTransport() {
   return {
     kind: "server",
     read: (name, given = {}) => ask(`api/${name}?${new URLSearchParams(given)}`),
-    act: (action) => ask("api/act", { method: "POST", body: JSON.stringify(action), headers: { "Content-Type": "application/json" } }),
+    act: (action) =>
+      ask("api/act", {
+        method: "POST",
+        body: JSON.stringify(action),
+        headers: { "Content-Type": "application/json" },
+      }),
     listen: follow,
     can: () => true,
   };
 }
 
 export function makeFileTransport(data) {
-  const addressOf = (name, given) => [name, ...Object.keys(given).sort().map((key) => `${key}=${given[key]}`)].join("&");
+  const addressOf = (name, given) =>
+    [
+      name,
+      ...Object.keys(given)
+        .sort()
+        .map((key) => `${key}=${given[key]}`),
+    ].join("&");
 
   function list(given) {
     // in a file nothing ranks: all words must be there
     const words = (given.query ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const found = data.memories.filter((each) => {
-      const text = `${each.title ?? ""} ${each.content} ${(each.tags ?? []).join(" ")}`.toLowerCase();
-      return words.every((word) => text.includes(word))
-        && (!given.kind || each.kind === given.kind)
-        && (!given.category || each.category === given.category)
-        && (!given.tag || (each.tags ?? []).includes(given.tag))
-        && (!given.written || each.branch === given.written)
-        && (!given.state || (given.state === "durable") === !each.segment);
+      const text =
+        `${each.title ?? ""} ${each.content} ${(each.tags ?? []).join(" ")}`.toLowerCase();
+      return (
+        words.every((word) => text.includes(word)) &&
+        (!given.kind || each.kind === given.kind) &&
+        (!given.category || each.category === given.category) &&
+        (!given.tag || (each.tags ?? []).includes(given.tag)) &&
+        (!given.written || each.branch === given.written) &&
+        (!given.state || (given.state === "durable") === !each.segment)
+      );
     });
     const offset = Number(given.offset ?? 0);
-    return { results: found.slice(offset, offset + Number(given.limit ?? 100)), total: found.length, offset };
+    return {
+      results: found.slice(offset, offset + Number(given.limit ?? 100)),
+      total: found.length,
+      offset,
+    };
   }
 
   return {
     kind: "file",
     async read(name, given = {}) {
       const { branch: _, ...rest } = given;
-      if (name === "memories" && (rest.at ?? "head") === "head" && rest.state !== "gone") return list(rest);
+      if (name === "memories" && (rest.at ?? "head") === "head" && rest.state !== "gone")
+        return list(rest);
       const found = data.answers[addressOf(name, name === "timeline" ? { limit: "0" } : rest)];
       if (found) return found;
       const row = name === "memory" && data.memories.find((each) => each.memoryId === rest.id);
       if (row) return { ...row, why: {}, cited: [] };
       throw new Refusal("This is not in the file: open the page with `memory-mcp view`.");
     },
-    act: async () => { throw new Refusal("A file can change nothing: open the page with `memory-mcp view`."); },
+    act: async () => {
+      throw new Refusal("A file can change nothing: open the page with `memory-mcp view`.");
+    },
     listen: async () => {},
     can: () => false,
   };
 }
 
 const TOOLS = {
-  backtrack: (each) => ["backtrack", { to: each.to, mode: each.confirm ? each.mode ?? "continue" : "", lesson: each.lesson ?? "", confirm: each.confirm ?? "" }],
-  correct: (each) => ["update_memory", { memory_id: each.memory_id, content: each.content, title: each.title ?? "", reason: each.reason ?? "" }],
-  forget: (each) => ["forget_memory", { memory_id: each.memory_id, mode: each.mode ?? "hide", reason: each.reason ?? "" }],
-  decide: (each) => ["checkpoint", { pending: each.checkpoint_id, decision: each.decision, summary: each.summary ?? "" }],
+  backtrack: (each) => [
+    "backtrack",
+    {
+      to: each.to,
+      mode: each.confirm ? (each.mode ?? "continue") : "",
+      lesson: each.lesson ?? "",
+      confirm: each.confirm ?? "",
+    },
+  ],
+  correct: (each) => [
+    "update_memory",
+    {
+      memory_id: each.memory_id,
+      content: each.content,
+      title: each.title ?? "",
+      reason: each.reason ?? "",
+    },
+  ],
+  forget: (each) => [
+    "forget_memory",
+    { memory_id: each.memory_id, mode: each.mode ?? "hide", reason: each.reason ?? "" },
+  ],
+  decide: (each) => [
+    "checkpoint",
+    { pending: each.checkpoint_id, decision: each.decision, summary: each.summary ?? "" },
+  ],
 };
 const SURE = "sure:";
-const ASKED = { correct: "Replace this memory with the new text?", forget: "Hide this memory from here on?", decide: "Answer this checkpoint? This cannot be undone." };
+const ASKED = {
+  correct: "Replace this memory with the new text?",
+  forget: "Hide this memory from here on?",
+  decide: "Answer this checkpoint?",
+};
 
 export function makeClientTransport() {
   // inside a client: JSON-RPC with the window around this one, which speaks with the server
-  let last = 0, own = null; // the branch that the session is on: its tools act there and nowhere else
-  const waiting = new Map();
+  let last = 0;
+  let own = null; // the branch that the session is on: its tools act there and nowhere else
+  let ended = false;
   let heard = () => {};
+  const waiting = new Map();
 
   window.addEventListener("message", (event) => {
     if (event.source !== window.parent || event.data?.jsonrpc !== "2.0") return;
     const { id, method, result, error } = event.data;
+    if (method === "ui/resource-teardown") ended = true;
     if (method === "ui/notifications/tool-result") heard("change");
     else if (method === "ui/notifications/host-context-changed") useTheme(event.data.params?.theme);
     else if (method && id !== undefined) reply({ jsonrpc: "2.0", id, result: {} });
@@ -118,7 +178,9 @@ export function makeClientTransport() {
     }
   });
 
-  function reply(message) { window.parent.postMessage(message, "*"); }
+  function reply(message) {
+    window.parent.postMessage(message, "*");
+  }
 
   function request(method, params) {
     const id = ++last;
@@ -137,32 +199,99 @@ export function makeClientTransport() {
   }).then((answer) => {
     useTheme(answer?.hostContext?.theme);
     reply({ jsonrpc: "2.0", method: "ui/notifications/initialized", params: {} });
-    const tell = () => reply({ jsonrpc: "2.0", method: "ui/notifications/size-changed", params: { width: document.body.scrollWidth, height: Math.min(720, document.body.scrollHeight) } });
+    const tell = () =>
+      reply({
+        jsonrpc: "2.0",
+        method: "ui/notifications/size-changed",
+        params: {
+          width: document.body.scrollWidth,
+          height: Math.min(720, document.body.scrollHeight),
+        },
+      });
     new ResizeObserver(tell).observe(document.body);
   });
 
+  async function read(name, given = {}) {
+    await ready;
+    const uri = `memory://page/${name}?${new URLSearchParams(given)}`;
+    const answer = await request("resources/read", { uri });
+    const fields = JSON.parse(answer.contents[0].text);
+    if (name === "head" && !given.branch) own = fields.branch;
+    return fields;
+  }
+
+  // no host hands on what a server notifies of: each answer to this read waits for news
+  async function follow(told) {
+    heard = told;
+    told("open");
+    let mark = "";
+    while (!ended) {
+      await becomeVisible();
+      try {
+        const news = await read("news", { after: mark });
+        if (mark && news.mark !== mark) told("change");
+        mark = news.mark;
+      } catch {
+        told("closed");
+        mark = "missed"; // what was written meanwhile is read then
+        await new Promise((resume) => setTimeout(resume, AGAIN_MS));
+      }
+    }
+  }
+
   return {
     kind: "client",
-    async read(name, given = {}) {
-      await ready;
-      const answer = await request("resources/read", { uri: `memory://page/${name}?${new URLSearchParams(given)}` });
-      const fields = JSON.parse(answer.contents[0].text);
-      if (name === "head" && !given.branch) own = fields.branch;
-      return fields;
-    },
+    read,
     async act(action) {
       await ready;
-      if (action.branch && action.branch !== own) throw new Refusal(`This session is on branch ${own}, and its tools act there. Switch it to ${action.branch}, or open the page with \`memory-mcp view\`.`);
-      if (!action.confirm && ASKED[action.action]) return { status: "undecided", message: ASKED[action.action], confirm: "yes" };
+      if (action.branch && action.branch !== own) {
+        throw new Refusal(
+          `This session is on branch ${own}, and its tools act there. Switch it to ` +
+            `${action.branch}, or open the page with \`memory-mcp view\`.`,
+        );
+      }
+      if (!action.confirm && ASKED[action.action])
+        return { status: "undecided", message: ASKED[action.action], confirm: "yes" };
       const erases = action.mode === "erase" || action.mode === "forget";
-      if (erases && action.confirm && !action.confirm.startsWith(SURE)) return { status: "undecided", last: true, message: "This cannot be undone. Erase for good?", confirm: SURE + action.confirm };
-      const [name, given] = TOOLS[action.action]({ ...action, confirm: (action.confirm ?? "").replace(SURE, "") });
-      const answer = await request("tools/call", { name, arguments: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "")) });
-      const fields = answer.structuredContent ?? { success: !answer.isError, message: (answer.content ?? []).map((each) => each.text ?? "").join("\n") };
+      if (erases && action.confirm && !action.confirm.startsWith(SURE))
+        return {
+          status: "undecided",
+          last: true,
+          message: "This cannot be undone. Erase for good?",
+          confirm: SURE + action.confirm,
+        };
+      const [name, given] = TOOLS[action.action]({
+        ...action,
+        confirm: (action.confirm ?? "").replace(SURE, ""),
+      });
+      const answer = await request("tools/call", {
+        name,
+        arguments: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "")),
+      });
+      const fields = answer.structuredContent ?? {
+        success: !answer.isError,
+        message: (answer.content ?? []).map((each) => each.text ?? "").join("\n"),
+      };
       heard("change");
-      return fields.line ? { ...fields, undo: { action: "backtrack", to: fields.line } } : fields;
+      return { ...fields, undo: makeWayBack(action, fields) };
     },
-    listen: async (told) => { heard = told; told("open"); },
+    listen: follow,
     can: (action) => action in TOOLS,
   };
+}
+
+// the action that takes back what a tool did, where one does
+function makeWayBack(action, fields) {
+  if (fields.line) return { action: "backtrack", to: fields.line };
+  if (action.action !== "decide" || fields.status === "refused") return undefined;
+  const { confirm: _, ...again } = action;
+  if (action.decision === "reopen") return action.again;
+  return { action: "decide", checkpoint_id: action.checkpoint_id, decision: "reopen", again };
+}
+
+function becomeVisible() {
+  if (!document.hidden) return null;
+  return new Promise((resume) => {
+    document.addEventListener("visibilitychange", resume, { once: true });
+  });
 }

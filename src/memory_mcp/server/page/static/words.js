@@ -13,7 +13,11 @@ export function formatCount(count, one = "memory", many = "memories") {
 }
 
 export function firstLine(text, most = 160) {
-  const line = String(text ?? "").trim().split(/\s+/).join(" ");
+  const line = String(text ?? "")
+    .replace("\nReason: ", " — ")
+    .trim()
+    .split(/\s+/)
+    .join(" ");
   const signs = Array.from(line.slice(0, most * 2));
   return signs.length > most ? `${signs.slice(0, most).join("")}…` : line;
 }

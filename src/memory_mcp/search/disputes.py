@@ -1,0 +1,98 @@
+"""Finds memories that contradict another one, a page of the visible ones at a time.
+
+Each memory of the page is compared with those of all visible ones that share its rarest words: a
+value that was stated long ago is found beside a new one. Only what the outlines leave open is read.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from memory_mcp.domain.deduplication import states_truth
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Dispute, DisputesFound, Skipped
+from memory_mcp.domain.record import MEMORY_KINDS, Record
+from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, View
+from memory_mcp.engine.head import load_view
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.workspace import MemoryBank, Workspace
+from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.search.listing import list_page
+from memory_mcp.text.truths import mark_truths, may_bear
+
+_FILTERS: Final = Filters(kinds=MEMORY_KINDS)
+_RIVALS_MAX: Final = 20
+"""Memories that each one is compared with in each bank: itself, and those most like it."""
+_TERMS_MAX: Final = 8
+"""The rarest terms of a memory, by which the others are looked up."""
+
+
+async def find_disputes(workspace: Workspace, offset: int, limit: int) -> DisputesFound | Skipped:
+    """The pairs of which one is among these visible memories, newest first: each pair once."""
+    view = await load_view(workspace)
+    page = await list_page(workspace, view, _FILTERS, offset, limit)
+    if isinstance(page, Skipped):
+        return page
+    stating = [record for record in page.records if states_truth(record)]
+    near: dict[RecordId, Candidate] = {}
+    homes: dict[RecordId, MemoryBank] = {}
+    rivals: dict[RecordId, set[RecordId]] = {record.id: set() for record in stating}
+    for bank in workspace.banks:
+        for record_id, found in (await _find_rivals(bank, stating, view)).items():
+            rivals[record_id].update(found)
+            near |= found
+            homes |= dict.fromkeys(found, bank)
+    outlines = {id_: each.fields.outline for id_, each in near.items()}
+    bearing = _select_bearing(rivals, outlines)
+    records = {record.id: record for record in stating if record.id in bearing}
+    for bank in workspace.banks:
+        wanted = sorted(id_ for id_ in bearing - records.keys() if homes[id_] is bank)
+        records |= {record.id: record for record in await load_records(bank, wanted)}
+    looked_at = min(offset + limit, page.total)
+    return DisputesFound(_list_pairs(records, outlines), looked_at, page.total)
+
+
+async def _find_rivals(
+    bank: MemoryBank, stating: Sequence[Record], view: View
+) -> dict[RecordId, dict[RecordId, Candidate]]:
+    """The memories of the bank that share the rarest terms of each, which may be it itself."""
+    terms = {each.id: frozenset(extract_terms(f"{each.title} {each.content}")) for each in stating}
+    corpus = await bank.index.corpus(frozenset[str]().union(*terms.values()), view)
+    found: dict[RecordId, dict[RecordId, Candidate]] = {}
+    for id_, own in terms.items():
+        if rare := _select_rarest(own, corpus):
+            like = await bank.index.match(rare, corpus, view, _FILTERS, _RIVALS_MAX)
+            found[id_] = {each.id: each for each in like}
+    return found
+
+
+def _select_rarest(terms: Collection[str], corpus: CorpusStatistics) -> list[str]:
+    rising = sorted((count, term) for term in terms if (count := corpus.counts.get(term, 0)) > 0)
+    return [term for _, term in rising[:_TERMS_MAX]]
+
+
+def _select_bearing(
+    rivals: Mapping[RecordId, Collection[RecordId]], outlines: Mapping[RecordId, bytes]
+) -> set[RecordId]:
+    """The ids of every two of which the outlines leave open that one bears on the other."""
+    pairs = {frozenset((one, other)) for one in rivals for other in rivals[one] if one != other}
+    bearing: set[RecordId] = set()
+    for one, other in pairs:
+        if one in outlines and other in outlines and may_bear(outlines[one], outlines[other]):
+            bearing |= {one, other}
+    return bearing
+
+
+def _list_pairs(
+    records: Mapping[RecordId, Record], outlines: Mapping[RecordId, bytes]
+) -> tuple[Dispute, ...]:
+    marks = mark_truths([*records.values()], outlines=outlines)
+    pairs = [
+        Dispute(records[old], records[new], outdated=True) for old, new in marks.outdated.items()
+    ]
+    pairs += [
+        Dispute(records[one], records[other], outdated=False)
+        for one, others in marks.disputed.items()
+        for other in others
+        if one < other and not {one, other} & marks.outdated.keys()
+    ]
+    return tuple(sorted(pairs, key=lambda pair: pair.newer.id, reverse=True))
