@@ -8,7 +8,7 @@ is. Each branch of git writes in an open segment of its own, so that a segment s
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -191,28 +191,19 @@ async def _look(
 async def _list_known(
     workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
 ) -> KnownMemories:
-    written = await _find_written(workspace, state.claims)
-    tracked = await _find_tracked(workspace, git, written)
+    written = await workspace.project.index.ids_by_segment(list(state.claims))
+    tracked = await _find_tracked(git, written)
     anchors = tuple(list_anchors(timeline).values())
     return KnownMemories(anchors, frozenset(written), frozenset(tracked))
 
 
-async def _find_written(workspace: Workspace, segments: Iterable[SegmentId]) -> set[SegmentId]:
-    """Those of these segments that have records."""
-    index = workspace.project.index
-    return {segment for segment in segments if await index.ids_of_segments([segment])}
-
-
 async def _find_tracked(
-    workspace: Workspace, git: GitFollower, segments: Collection[SegmentId]
+    git: GitFollower, written: Mapping[SegmentId, Collection[RecordId]]
 ) -> set[SegmentId]:
     """Those of these segments of which git tracks any record: they go where their files go."""
-    index = workspace.project.index
-    tracked = git.history.tracked
-    if not await asyncio.to_thread(tracked, await index.ids_of_segments(segments)):
-        return set()
-    ids = {segment: await index.ids_of_segments([segment]) for segment in segments}
-    return {segment for segment in segments if tracked(ids[segment])}
+    every = set[RecordId]().union(*written.values())
+    tracked = await asyncio.to_thread(git.history.tracked, every)
+    return {segment for segment, ids in written.items() if not tracked.isdisjoint(ids)}
 
 
 async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
@@ -259,7 +250,7 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
         state = git.history.load()
         others = {tree.branch for tree in state.trees.values()} - {branch}
         tips = head.timeline.tips(MAIN)
-        written = await _find_written(workspace, tips)
+        written = await workspace.project.index.ids_by_segment(tips)
         owned = {s for s in tips if others.intersection(state.claims.get(s, ()))}
         free = [s for s in tips if s not in written and s not in owned]
         mine = [s for s in tips if state.claims.get(s) == (branch,)]
@@ -353,7 +344,9 @@ async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -
         away=away, claims=state.claims, reverts=state.reverts,
     )  # fmt: skip
     found = find()
-    if tracked := await _find_tracked(workspace, git, found.hides):
+    if tracked := await _find_tracked(
+        git, await workspace.project.index.ids_by_segment(found.hides)
+    ):
         found = find(tracked=tracked)
     own = next((s for s in timeline.tips(MAIN) if state.claims.get(s) == (tree.branch,)), None)
     before, git.standing = git.standing, Standing(found.marks, found.hides, own)
