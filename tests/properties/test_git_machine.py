@@ -33,7 +33,7 @@ ACTS = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge"
 STEPS = st.tuples(st.sampled_from(ACTS), st.integers(0, 5))
 
 COMMITTED = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "hard",
-             "forward", "look"]  # fmt: skip
+             "forward", "tree", "look"]  # fmt: skip
 WITH_CODE = st.tuples(st.sampled_from(COMMITTED), st.integers(0, 5))
 
 
@@ -103,7 +103,11 @@ class World:
         if not self.with_code:
             return {m.text for m in self.memories if here in m.open_on or m.homes & known}
         tracked = self.git("ls-files", "--", "*.json")
-        files = {path.stem for path in (self.folder / ".claude").rglob("*.json")}
+        files = {
+            path.stem
+            for folder in (self.folder, self.beside[0])
+            for path in (folder / ".claude").rglob("*.json")
+        }
         return {
             m.text
             for m in self.memories

@@ -192,18 +192,35 @@ async def _list_known(
     workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
 ) -> KnownMemories:
     written = await workspace.project.index.ids_by_segment(list(state.claims))
-    tracked = await _find_tracked(git, written)
+    tracked = await _find_tracked(git, written, anywhere=True)
     anchors = tuple(list_anchors(timeline).values())
     return KnownMemories(anchors, frozenset(written), frozenset(tracked))
 
 
 async def _find_tracked(
-    git: GitFollower, written: Mapping[SegmentId, Collection[RecordId]]
+    git: GitFollower, written: Mapping[SegmentId, Collection[RecordId]], *, anywhere: bool = False
 ) -> set[SegmentId]:
     """Those of these segments of which git tracks any record: they go where their files go."""
     every = set[RecordId]().union(*written.values())
-    tracked = await asyncio.to_thread(git.history.tracked, every)
+    tracked = await asyncio.to_thread(git.history.tracked, every, anywhere=anywhere)
     return {segment for segment, ids in written.items() if not tracked.isdisjoint(ids)}
+
+
+async def _find_absent(
+    workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
+) -> dict[SegmentId, str]:
+    """The segments that are committed with the code in other work trees alone, with the branch."""
+    elsewhere = await asyncio.to_thread(git.history.list_tracked_elsewhere)
+    if not elsewhere:
+        return {}
+    known = state.claims.keys() | group_by_segment(list_anchors(timeline).values()).keys()
+    written = await workspace.project.index.ids_by_segment(timeline.chain(MAIN) - known)
+    here = await _find_tracked(git, written)
+    return {
+        segment: elsewhere[names[0]]
+        for segment, ids in written.items()
+        if segment not in here and (names := sorted(ids.intersection(elsewhere)))
+    }
 
 
 async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
@@ -342,6 +359,7 @@ async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -
     find = partial(
         find_standing, timeline, tree.branch,
         away=away, claims=state.claims, reverts=state.reverts,
+        absent=await _find_absent(workspace, git, timeline, state),
     )  # fmt: skip
     found = find()
     if tracked := await _find_tracked(
