@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from pydantic import SecretStr
 
 from memory_mcp import rendered
 from memory_mcp.config.places import (
+    RECORDS_FOLDER,
     ProjectFolders,
     find_project_folders,
     find_user_folder,
@@ -80,6 +82,7 @@ from memory_mcp.storage.files.trust import (
     TrustedProjects,
 )
 from memory_mcp.storage.files.views import LocalViews
+from memory_mcp.storage.files.work_trees import WorkTreeRecords, WorkTrees
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.outbox import OUTBOX_FILE, SqliteOutbox, SqlitePulledRecords
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
@@ -169,19 +172,18 @@ def build_workspace(
     settings = _require_database(settings)
     places = find_project_folders(settings, start)
     writer = _make_private(settings, disk)
-    if places.project_dir:
-        writer.roots = (places.project_dir,)
+    trees_of_process = (places.project_dir, places.work_tree)
+    writer.roots = tuple(dict.fromkeys(each for each in trees_of_process if each))
     writer.private = (*writer.private, places.machine_dir)
     writer.settings = places.settings
     owned = _build_owned(settings, places, writer)
-    below = str(places.project_dir or "")
-    folder = RecordFolder(places.memory_dir, below, setting=writer.setting_of(places.memory_dir))
+    trees = _find_trees(places)
+    open_records = _make_opener(settings, places, trees, owned, writer)
     stores = (
-        _build_local_stores(places, folder, owned, writer)
+        _build_local_stores(places, open_records(False), owned, writer)  # noqa: FBT003
         if settings.provider != "postgres" or settings.postgres_url is None
         else _build_postgres_stores(settings, settings.postgres_url, places, owned)
     )
-    trees = tuple(each for each in (places.project_dir, places.work_tree) if each)
     source = find_cloud_key(settings)
     mirrors = _build_mirrors(settings, source, places, owned, writer)
     own_model = None if shared else build_embedder(settings)
@@ -202,17 +204,17 @@ def build_workspace(
             meanings, strict=True,
         )
     ]  # fmt: skip
-    git = _build_git(settings, places, writer)
+    git = _build_git(settings, trees, places, writer)
     workspace = Workspace(
         project=banks[0],
         user=banks[1],
-        strangers=_build_strangers(places, folder, owned, settings.untrusted, writer),
+        strangers=_build_strangers(places, open_records, owned, settings.untrusted, writer),
         git=git,
         code=_build_code(places, git),
         heads=stores.heads,
         nudges=_build_nudges(settings, writer),
         views=_build_views(places, settings, stores, writer, git),
-        inbox=LocalInbox(places.machine_dir, writer, trees),
+        inbox=LocalInbox(places.machine_dir, writer, writer.roots),
         suggestions=LocalSuggestions(places.machine_dir, writer),
         journal=stores.journal,
         clock=SystemClock(),
@@ -237,8 +239,47 @@ def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
         _make_private(settings, disk).prepare(settings.project_dir)
 
 
+def _find_trees(places: ProjectFolders) -> WorkTrees | None:
+    """The work trees that share the project's memory; None without a project."""
+    if places.work_tree is None or places.project_dir is None:
+        return None
+    return WorkTrees(places.work_tree, places.project_dir)
+
+
+_OpenRecords = Callable[[bool], LocalRecords | WorkTreeRecords]
+"""Opens the project's records: this machine's, or those of strangers."""
+
+
+def _make_opener(
+    settings: Settings,
+    places: ProjectFolders,
+    trees: WorkTrees | None,
+    owned: ProjectOwnership | None,
+    disk: Disk,
+) -> _OpenRecords:
+    """Opens the records in every work tree, unless a setting names the one folder."""
+    project = str(places.project_dir or "")
+
+    @cache
+    def open_folder(tree: str) -> RecordFolder:
+        root = places.memory_dir if tree == project else Path(tree, *RECORDS_FOLDER)
+        if tree:
+            disk.roots = tuple(dict.fromkeys((*disk.roots, Path(tree))))
+        return RecordFolder(root, tree, setting=disk.setting_of(root))
+
+    def open_records(strangers: bool) -> LocalRecords | WorkTreeRecords:  # noqa: FBT001
+        def open_tree(tree: str) -> LocalRecords:
+            return LocalRecords(open_folder(tree), disk, owned, strangers=strangers)
+
+        if trees is None or settings.memory_dir:
+            return open_tree(project)
+        return WorkTreeRecords(trees, open_tree)
+
+    return open_records
+
+
 def _build_local_stores(
-    places: ProjectFolders, folder: RecordFolder, owned: ProjectOwnership | None, disk: Disk
+    places: ProjectFolders, records: RecordStore, owned: ProjectOwnership | None, disk: Disk
 ) -> Stores:
     """Records and heads in files, and SQLite beside them."""
     folders = (places.machine_dir, places.user_state_dir)
@@ -251,7 +292,7 @@ def _build_local_stores(
         heads=LocalHeads(places.state_dir, disk, owned, below=below),
         journal=LocalImportJournal(places.machine_dir, disk),
         records=(
-            LocalRecords(folder, disk, owned),
+            records,
             LocalRecords(RecordFolder(places.user_memory_dir, setting="MEMORY_HOME"), disk),
         ),
         indexes=indexes,
@@ -448,7 +489,7 @@ def _build_index(path: Path, disk: Disk) -> SqliteIndex:
 
 def _build_strangers(
     places: ProjectFolders,
-    folder: RecordFolder,
+    open_records: _OpenRecords,
     owned: ProjectOwnership | None,
     settings: tuple[str, ...],
     disk: Disk,
@@ -456,19 +497,21 @@ def _build_strangers(
     """What came with the repository, silent until the user trusts the project."""
     if owned is None:
         return None
-    records = LocalRecords(folder, disk, owned, strangers=True)
+    records = open_records(True)  # noqa: FBT003  # they are strangers
     index = _build_index(places.machine_dir / STRANGERS_FILE, disk)
     bank = MemoryBank(records, SelfHealingIndex(index, records, obeys=False))
     return Strangers(bank, owned, settings)
 
 
-def _build_git(settings: Settings, places: ProjectFolders, disk: Disk) -> GitFollower | None:
+def _build_git(
+    settings: Settings, trees: WorkTrees | None, places: ProjectFolders, disk: Disk
+) -> GitFollower | None:
     """What follows git in the work tree of this process; None where there is none."""
-    if places.work_tree is None or settings.git == "off" or not settings.enabled:
+    if trees is None or settings.git == "off" or not settings.enabled:
         return None
     from memory_mcp.storage.files.git import LocalGit  # noqa: PLC0415  # subprocess takes 5 ms
 
-    history = LocalGit(places.work_tree, places.machine_dir, disk, os.environ)
+    history = LocalGit(trees, places.machine_dir, disk, os.environ)
     return GitFollower(history, settings.git) if history.name else None
 
 

@@ -27,7 +27,8 @@ _APPLICATION: Final = "memory-mcp"
 _GIT_FILE_BYTES_MAX: Final = 8_388_608
 """Larger than the packed refs of any repository that people work in."""
 _POINTER_BYTES_MAX: Final = 16_384
-_WORK_TREES: Final = "worktrees"
+WORK_TREES: Final = "worktrees"
+"""The folder in which a repository lists its linked work trees."""
 _NO: Final = ("false", "no", "off", "0")
 _VARIABLE: Final = re.compile(
     r"\$\{[^}]*\}?|(?<![^/\\])\$[A-Za-z_]\w*(?![^/\\])"
@@ -200,7 +201,7 @@ def find_common_git_dir(git_dir: str) -> str:
     """The git folder that all work trees of the clone share; for a main one it is its own."""
     pointer = read_git_text(os.path.join(git_dir, "commondir"), git_dir, _POINTER_BYTES_MAX).strip()
     common = _resolve_below(git_dir, pointer) or git_dir
-    linked = os.path.join(common, _WORK_TREES, os.path.basename(git_dir))
+    linked = os.path.join(common, WORK_TREES, os.path.basename(git_dir))
     return common if linked == git_dir else git_dir
 
 
@@ -228,7 +229,7 @@ def _is_left_behind(work_tree: str) -> bool:
     If another one is where the repository lists it, this one is a copy, or forged.
     """
     git_dir = _read_pointer(work_tree)
-    if os.path.basename(os.path.dirname(git_dir)) != _WORK_TREES:
+    if os.path.basename(os.path.dirname(git_dir)) != WORK_TREES:
         return False
     listed = _read_listing(git_dir)
     return not os.path.lexists(listed or git_dir)

@@ -77,7 +77,7 @@ ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "nearest": lambda index, view: index.nearest("x", view),
     "moves": lambda index, view: index.moves(),  # noqa: ARG005
     "derived": lambda index, view: index.derived([RecordId("x")]),  # noqa: ARG005
-    "of_segments": lambda index, view: index.ids_of_segments({HERE}),  # noqa: ARG005
+    "of_segments": lambda index, view: index.ids_by_segment({HERE}),  # noqa: ARG005
     "suppressed_by": lambda index, view: index.suppressed_by({HERE}),  # noqa: ARG005
 }
 

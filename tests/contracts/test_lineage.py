@@ -40,9 +40,11 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     await index.add([*reversed(moves), grave, new, old])
 
     assert await index.moves() == [record.id for record in moves]
-    assert await index.ids_of_segments({ELSEWHERE}) == {new.id, grave.id}
-    assert await index.ids_of_segments({HERE}) == {old.id, *(record.id for record in moves)}
-    assert await index.ids_of_segments(set()) == set()
+    here = {old.id, *(record.id for record in moves)}
+    there = {new.id, grave.id}
+    assert await index.ids_by_segment({HERE, ELSEWHERE}) == {HERE: here, ELSEWHERE: there}
+    assert await index.ids_by_segment({ELSEWHERE}) == {ELSEWHERE: there}
+    assert await index.ids_by_segment(set()) == {}
     assert await index.suppressed_by({ELSEWHERE}) == {old.id, new.id}
     assert await index.suppressed_by({HERE}) == set()
     assert await index.to_erase() == {new.id: {grave.id}}

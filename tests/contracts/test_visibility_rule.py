@@ -64,7 +64,7 @@ async def compare(
         assert {c.id: c for c in mine} == {c.id: c for c in theirs}
         near = [sorted(await i.around(ids, view, filters), key=repr) for i in (real, oracle)]
         assert near[0] == near[1]
-        assert await real.ids_of_segments(view.chain) == await oracle.ids_of_segments(view.chain)
+        assert await real.ids_by_segment(view.chain) == await oracle.ids_by_segment(view.chain)
         assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
     assert await real.to_erase() == await oracle.to_erase()
     assert await real.moves() == await oracle.moves()

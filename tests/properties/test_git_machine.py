@@ -33,8 +33,18 @@ ACTS = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge"
 STEPS = st.tuples(st.sampled_from(ACTS), st.integers(0, 5))
 
 COMMITTED = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "hard",
-             "forward", "look"]  # fmt: skip
+             "forward", "tree", "look"]  # fmt: skip
 WITH_CODE = st.tuples(st.sampled_from(COMMITTED), st.integers(0, 5))
+
+PARTED: list[Step] = [
+    ("write", 0), ("commit", 0), ("new", 0), ("write", 0), ("commit", 0), ("write", 1),
+    ("commit", 0), ("switch", 1), ("write", 0), ("commit", 0), ("look", 0),
+]  # fmt: skip
+"""Two branches that have parted, each with memories: what rebase, merge and the others need."""
+STORIES = st.tuples(st.sampled_from([[], PARTED]), st.lists(STEPS, max_size=depth(8, 16)))
+WITH_CODE_STORIES = st.tuples(
+    st.sampled_from([[], PARTED]), st.lists(WITH_CODE, max_size=depth(8, 16))
+)
 
 
 @dataclass
@@ -59,7 +69,7 @@ class World:
     beside: tuple[Path, Workspace]
     with_code: bool = False
     memories: list[Memory] = field(default_factory=list[Memory])
-    seen: list[str] = field(default_factory=list[str])
+    seen: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     count: int = 0
 
     def git(self, *arguments: str) -> str:
@@ -103,7 +113,11 @@ class World:
         if not self.with_code:
             return {m.text for m in self.memories if here in m.open_on or m.homes & known}
         tracked = self.git("ls-files", "--", "*.json")
-        files = {path.stem for path in (self.folder / ".claude").rglob("*.json")}
+        files = {
+            path.stem
+            for folder in (self.folder, self.beside[0])
+            for path in (folder / ".claude").rglob("*.json")
+        }
         return {
             m.text
             for m in self.memories
@@ -119,7 +133,7 @@ class World:
     async def take(self, step: Step) -> None:  # noqa: C901, PLR0912  # a case for each operation
         act, n = step
         self.count += 1
-        self.seen.append(self.head)
+        self.seen.append((self.branch, self.head))
         other = self.other(n)
         match act:
             case "write":
@@ -195,8 +209,10 @@ class World:
             self.close(self.head)
 
     def pick(self, other: str) -> None:
+        """Only beside other work: of the pick alone, all would have come with the picked commit."""
         commits = self.git("rev-list", "--no-merges", other, "^HEAD").split()
-        if commits and self.attempt("cherry-pick", commits[0]):
+        own = self.git("rev-list", "HEAD", f"^{other}")
+        if commits and own and self.attempt("cherry-pick", commits[0]):
             self.close(self.head)
 
     async def reset(self, act: str, n: int) -> None:
@@ -204,7 +220,8 @@ class World:
         assert await self.recalled() == self.visible()
         old = self.head
         if act == "forward":
-            ahead = [c for c in dict.fromkeys(self.seen) if old in self.ancestors(c) and c != old]
+            own = [c for branch, c in dict.fromkeys(self.seen) if branch == self.branch]
+            ahead = [c for c in own if old in self.ancestors(c) and c != old]
             if ahead:
                 self.leave(ahead[n % len(ahead)])
         elif len(self.git("rev-list", "--first-parent", "HEAD").split()) > 2:
@@ -267,70 +284,86 @@ async def play(steps: list[Step], folder: Path, *, with_code: bool = False) -> N
 
 
 @settings(max_examples=depth(4, 300))
-@given(st.lists(STEPS, max_size=depth(10, 16)))
+@given(STORIES)
 @example(
-    [
-        ("write", 0),
-        ("commit", 0),
-        ("new", 0),
-        ("write", 1),
-        ("commit", 0),
-        ("switch", 0),
-        ("write", 2),
-        ("commit", 0),
-        ("look", 0),
-        ("merge", 0),
-        ("hard", 0),
-        ("look", 0),
-    ]
+    (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)])
 )
 @example(
-    [
-        ("new", 0),
-        ("write", 0),
-        ("commit", 0),
-        ("write", 0),
-        ("commit", 0),
-        ("switch", 0),
-        ("commit", 0),
-        ("squash", 0),
-        ("look", 0),
-        ("soft", 0),
-        ("amend", 0),
-        ("rebase", 0),
-    ]
+    (
+        [],
+        [
+            ("write", 0),
+            ("commit", 0),
+            ("new", 0),
+            ("write", 1),
+            ("commit", 0),
+            ("switch", 0),
+            ("write", 2),
+            ("commit", 0),
+            ("look", 0),
+            ("merge", 0),
+            ("hard", 0),
+            ("look", 0),
+        ],
+    )
 )
 @example(
-    [
-        ("new", 0),
-        ("write", 0),
-        ("commit", 0),
-        ("switch", 0),
-        ("write", 0),
-        ("pick", 0),
-        ("look", 0),
-        ("revert", 0),
-        ("look", 0),
-        ("tree", 0),
-        ("write", 0),
-        ("commit", 0),
-        ("tree", 0),
-        ("look", 0),
-        ("merge", 1),
-        ("look", 0),
-    ]
+    (
+        [],
+        [
+            ("new", 0),
+            ("write", 0),
+            ("commit", 0),
+            ("write", 0),
+            ("commit", 0),
+            ("switch", 0),
+            ("commit", 0),
+            ("squash", 0),
+            ("look", 0),
+            ("soft", 0),
+            ("amend", 0),
+            ("rebase", 0),
+        ],
+    )
 )
-def test_what_is_recalled_is_what_the_ancestors_taught(steps: list[Step]) -> None:  # fmt: skip
+@example(
+    (
+        [],
+        [
+            ("new", 0),
+            ("write", 0),
+            ("commit", 0),
+            ("switch", 0),
+            ("write", 0),
+            ("pick", 0),
+            ("look", 0),
+            ("revert", 0),
+            ("look", 0),
+            ("tree", 0),
+            ("write", 0),
+            ("commit", 0),
+            ("tree", 0),
+            ("look", 0),
+            ("merge", 1),
+            ("look", 0),
+        ],
+    )
+)
+def test_what_is_recalled_is_what_the_ancestors_taught(
+    story: tuple[list[Step], list[Step]],
+) -> None:
     """At every look, however much happened since the last one."""
     engine_git.WAIT_SECONDS_MAX = 60.0
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(play(steps, Path(folder)))
+        asyncio.run(play([*story[0], *story[1]], Path(folder)))
 
 
 @settings(max_examples=depth(3, 200))
-@given(st.lists(WITH_CODE, max_size=depth(10, 16)))
-def test_the_same_where_records_are_committed_with_the_code(steps: list[Step]) -> None:
+@given(WITH_CODE_STORIES)
+def test_the_same_where_records_are_committed_with_the_code(
+    story: tuple[list[Step], list[Step]],
+) -> None:
     """Git brings their files and takes them, so a memory is nowhere without its file."""
     engine_git.WAIT_SECONDS_MAX = 60.0
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(play(steps, Path(folder), with_code=True))
+        asyncio.run(play([*story[0], *story[1]], Path(folder), with_code=True))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run
-from doors import agent, history, read, trust
+from doors import agent, call, history, read, records, trust
 from git_world import GitWorld, in_git, make_world
 from real_git import commit_all, git
 
@@ -159,6 +159,64 @@ async def test_each_work_tree_is_on_its_own_line(
         here.git("merge", "-q", "--no-edit", "feature")
         assert await here.recalled() == {A, B, C, D}
         assert await linked.recalled() == {B, D}
+
+
+@pytest.mark.files
+async def test_a_linked_work_tree_tells_the_story_of_its_own_branch(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """Records are committed with the code: what each tree recalls is what a clone would."""
+    make_world(project, ignored=False)
+    tree = tmp_path / "tree"
+    async with agent(in_git(settings, "follow"), "auto") as first:
+        here = GitWorld(first, project)
+        await here.write(A)
+        here.commit("a")
+        here.git("worktree", "add", "-q", "-b", "feature", str(tree))
+        await here.write(C)
+        here.commit("c")
+        async with agent(in_git(settings, "follow", tree), "auto") as second:
+            linked = GitWorld(second, tree)
+            assert await linked.recalled() == {A}, "C was committed on main, not merged"
+            await linked.write(B)
+            linked.commit("b")
+            assert (await here.recalled(), await linked.recalled()) == ({A, C}, {A, B})
+            here.git("switch", "-q", "-c", "third", "HEAD~2")
+            assert (await here.recalled(), await linked.recalled()) == (set(), {A, B})
+            here.git("switch", "-q", "main")
+            linked.git("merge", "-q", "--no-edit", "main")
+            assert (await here.recalled(), await linked.recalled()) == ({A, C}, {A, B, C})
+        assert here.git("status", "--porcelain", "--", ".claude") == ""
+        assert git(tree, "status", "--porcelain") == ""
+    for branch, known in (("main", {A, C}), ("feature", {A, B, C})):
+        clone = tmp_path / branch
+        git(tmp_path, "clone", "-q", "--branch", branch, str(project), str(clone))
+        trust(clone)
+        async with agent(in_git(settings, "follow", clone), "auto") as client:
+            assert await GitWorld(client, clone).recalled() == known
+
+
+@pytest.mark.files
+async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """One memory, in as many folders as there are work trees."""
+    make_world(project, ignored=False)
+    tree = tmp_path / "tree"
+    async with agent(in_git(settings, "mark"), "auto") as first:
+        here = GitWorld(first, project)
+        id_ = await here.write(A)
+        here.commit("a")
+        here.git("worktree", "add", "-q", "-b", "feature", str(tree))
+        async with agent(in_git(settings, "mark", tree), "auto") as second:
+            linked = GitWorld(second, tree)
+            await linked.write(B)
+            linked.commit("b")
+            assert await linked.standing() == {A: "", B: ""}
+            assert await here.standing() == {A: "", B: "written on feature, not merged here"}
+            await call(second, "forget_memory", memory_id=id_, mode="erase")
+            assert await here.standing() == {B: "written on feature, not merged here"}
+    assert id_ not in {record["id"] for folder in (project, tree) for record in records(folder)}
 
 
 async def test_two_repositories_are_never_mixed(

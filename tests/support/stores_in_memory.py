@@ -259,8 +259,14 @@ class MemoryIndex:
     async def moves(self) -> list[RecordId]:
         return sorted(r.id for r in self.every() if r.move is not None)
 
-    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return {r.id for r in self.every() if r.segment in segments}
+    async def ids_by_segment(
+        self, segments: Collection[SegmentId]
+    ) -> dict[SegmentId, set[RecordId]]:
+        found: dict[SegmentId, set[RecordId]] = {}
+        for record in self.every():
+            if record.segment is not None and record.segment in segments:
+                found.setdefault(record.segment, set()).add(record.id)
+        return found
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         found: dict[SegmentId, RecordId] = {}

@@ -210,7 +210,9 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
         erases=len(erases),
         leaves=bool(plan.hides.intersection(holding)),
         others=await count_authors(workspace, counted),
-        token=_token(head, branch, plan, erases | await index.ids_of_segments(plan.hides)),
+        token=_token(
+            head, branch, plan, erases.union(*(await index.ids_by_segment(plan.hides)).values())
+        ),
     )
     erased_before = frozenset(await index.erased_by(erases))
     return _PlannedMove(plan, preview, forgets, frozenset(erases), erased_before)
@@ -226,7 +228,7 @@ async def find_suppressed_by_restore(
     named = await index.suppressed_by(plan.brings)
     if not named:
         return named
-    named -= await index.ids_of_segments(plan.hides)
+    named.difference_update(*(await index.ids_by_segment(plan.hides)).values())
     return await index.visible(named, now) - await index.visible(named, after)
 
 

@@ -22,6 +22,9 @@ from memory_mcp.locations import (
 )
 from memory_mcp.storage.files.host import read_remote_name
 
+RECORDS_FOLDER: Final = (".claude", "memory")
+"""Where the records of a project lie in its work tree."""
+
 _SLUG_CHARS_MAX: Final = 100
 """With its prefix and suffix a name stays below the 255 bytes of a file system."""
 
@@ -74,7 +77,7 @@ def find_project_folders(settings: Settings, start: Path | None = None) -> Proje
     remote = read_remote_name(project_dir) if project_dir else ""
     user_dir = find_user_folder(settings, settings.user)
     base = project_dir or user_dir / "none"
-    records = base / ".claude" / "memory" if project_dir else base / "memory"
+    records = base.joinpath(*RECORDS_FOLDER) if project_dir else base / "memory"
     state_dir = settings.state_dir or base / STATE_FOLDER
     memory_dir = settings.memory_dir or records
     machine_dir = find_machine_folder(

@@ -8,7 +8,7 @@ is. Each branch of git writes in an open segment of its own, so that a segment s
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -191,28 +191,36 @@ async def _look(
 async def _list_known(
     workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
 ) -> KnownMemories:
-    written = await _find_written(workspace, state.claims)
-    tracked = await _find_tracked(workspace, git, written)
+    written = await workspace.project.index.ids_by_segment(list(state.claims))
+    tracked = await _find_tracked(git, written, anywhere=True)
     anchors = tuple(list_anchors(timeline).values())
     return KnownMemories(anchors, frozenset(written), frozenset(tracked))
 
 
-async def _find_written(workspace: Workspace, segments: Iterable[SegmentId]) -> set[SegmentId]:
-    """Those of these segments that have records."""
-    index = workspace.project.index
-    return {segment for segment in segments if await index.ids_of_segments([segment])}
-
-
 async def _find_tracked(
-    workspace: Workspace, git: GitFollower, segments: Collection[SegmentId]
+    git: GitFollower, written: Mapping[SegmentId, Collection[RecordId]], *, anywhere: bool = False
 ) -> set[SegmentId]:
     """Those of these segments of which git tracks any record: they go where their files go."""
-    index = workspace.project.index
-    tracked = git.history.tracked
-    if not await asyncio.to_thread(tracked, await index.ids_of_segments(segments)):
-        return set()
-    ids = {segment: await index.ids_of_segments([segment]) for segment in segments}
-    return {segment for segment in segments if tracked(ids[segment])}
+    every = set[RecordId]().union(*written.values())
+    tracked = await asyncio.to_thread(git.history.tracked, every, anywhere=anywhere)
+    return {segment for segment, ids in written.items() if not tracked.isdisjoint(ids)}
+
+
+async def _find_absent(
+    workspace: Workspace, git: GitFollower, timeline: Timeline, state: GitState
+) -> dict[SegmentId, str]:
+    """The segments that are committed with the code in other work trees alone, with the branch."""
+    elsewhere = await asyncio.to_thread(git.history.list_tracked_elsewhere)
+    if not elsewhere:
+        return {}
+    known = state.claims.keys() | group_by_segment(list_anchors(timeline).values()).keys()
+    written = await workspace.project.index.ids_by_segment(timeline.chain(MAIN) - known)
+    here = await _find_tracked(git, written)
+    return {
+        segment: elsewhere[names[0]]
+        for segment, ids in written.items()
+        if segment not in here and (names := sorted(ids.intersection(elsewhere)))
+    }
 
 
 async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
@@ -259,7 +267,7 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
         state = git.history.load()
         others = {tree.branch for tree in state.trees.values()} - {branch}
         tips = head.timeline.tips(MAIN)
-        written = await _find_written(workspace, tips)
+        written = await workspace.project.index.ids_by_segment(tips)
         owned = {s for s in tips if others.intersection(state.claims.get(s, ()))}
         free = [s for s in tips if s not in written and s not in owned]
         mine = [s for s in tips if state.claims.get(s) == (branch,)]
@@ -351,9 +359,12 @@ async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -
     find = partial(
         find_standing, timeline, tree.branch,
         away=away, claims=state.claims, reverts=state.reverts,
+        absent=await _find_absent(workspace, git, timeline, state),
     )  # fmt: skip
     found = find()
-    if tracked := await _find_tracked(workspace, git, found.hides):
+    if tracked := await _find_tracked(
+        git, await workspace.project.index.ids_by_segment(found.hides)
+    ):
         found = find(tracked=tracked)
     own = next((s for s in timeline.tips(MAIN) if state.claims.get(s) == (tree.branch,)), None)
     before, git.standing = git.standing, Standing(found.marks, found.hides, own)

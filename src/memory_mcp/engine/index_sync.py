@@ -238,8 +238,10 @@ class SelfHealingIndex:
     async def moves(self) -> list[RecordId]:
         return await self.run(self._index.moves)
 
-    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.ids_of_segments(segments))
+    async def ids_by_segment(
+        self, segments: Collection[SegmentId]
+    ) -> dict[SegmentId, set[RecordId]]:
+        return await self.run(lambda: self._index.ids_by_segment(segments))
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         return await self.run(lambda: self._index.segments(orders=orders))

@@ -136,7 +136,8 @@ async def find_records_of_segments(
     """The records of these segments, by their own files."""
     if not segments:
         return set()
-    found = bank.records.scan(await bank.index.ids_of_segments(segments))
+    written = await bank.index.ids_by_segment(segments)
+    found = bank.records.scan(set[RecordId]().union(*written.values()))
     return {record.id async for record in found if record.segment in segments}
 
 

@@ -255,7 +255,10 @@ async def _load_side(
         workspace.project, sorted(await index.find(view, filters, limits.REFERENCES_MAX))
     )
     if await index.suppressed_by(own):
-        records = await load_records(workspace.project, sorted(await index.ids_of_segments(own)))
+        written = await index.ids_by_segment(own)
+        records = await load_records(
+            workspace.project, sorted(set[RecordId]().union(*written.values()))
+        )
     visible = await index.visible([record.id for record in records], view)
     known = {record.id: record for record in records}
     buried = {id_ for each in records if each.kind == "tombstone" for id_ in each.supersedes}

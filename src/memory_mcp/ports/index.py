@@ -127,7 +127,8 @@ class LineageIndex(Protocol):
     """How records relate to each other, visible or not.
 
     - `moves` returns the records that move the head, oldest first.
-    - `ids_of_segments` returns everything written in these segments.
+    - `ids_by_segment` returns everything written in these segments, by the segment; those in which
+      nothing was written are left out.
     - `segments` returns the newest record of each segment that has any; without `orders` it does
       not count records that order an erasure. `holding` returns the segments that are left then.
     - `suppressed_by` returns what the records of these segments supersede or bury.
@@ -135,7 +136,9 @@ class LineageIndex(Protocol):
     """
 
     async def moves(self) -> list[RecordId]: ...
-    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+    async def ids_by_segment(
+        self, segments: Collection[SegmentId]
+    ) -> dict[SegmentId, set[RecordId]]: ...
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]: ...
     async def holding(self) -> set[SegmentId]: ...
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...

@@ -6,6 +6,7 @@ elsewhere is never marked and never hidden.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from memory_mcp.domain.git import Mark, Standing
 from memory_mcp.domain.ids import RecordId, SegmentId
@@ -36,13 +37,15 @@ def find_standing(
     claims: Mapping[SegmentId, Collection[str]],
     reverts: Mapping[str, str],
     tracked: Collection[SegmentId] = (),
+    absent: Mapping[SegmentId, str] = MappingProxyType({}),
 ) -> Standing:
     """Where each segment stands, seen from this branch of git.
 
-    `away` are the commits, of anchors and of reverts, that its HEAD does not reach.
+    `away` are the commits, of anchors and of reverts, that its HEAD does not reach; `absent` what
+    is committed with the code in other work trees alone, with their branches.
     """
-    marks: dict[SegmentId, Mark] = {}
-    hides: set[SegmentId] = set()
+    marks = {segment: Mark("elsewhere", other) for segment, other in absent.items()}
+    hides = set(absent)
     anchored = group_by_segment(list_anchors(timeline).values())
     for segment in anchored.keys() | claims.keys():
         owners = claims.get(segment, ())

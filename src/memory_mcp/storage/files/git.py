@@ -30,9 +30,9 @@ from memory_mcp.domain.git import (
     SeenBranch,
 )
 from memory_mcp.errors import GitSilentError
-from memory_mcp.locations import find_common_git_dir, find_git_dir
 from memory_mcp.safe_files import UnsafeFileError, read_file
-from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
+from memory_mcp.storage.files.host import read_git_head, stamp_file
+from memory_mcp.storage.files.work_trees import WorkTrees
 
 STATE_FILE: Final = "git.json"
 _LOCK_FILE: Final = "git.lock"
@@ -51,7 +51,6 @@ _OPERATIONS: Final = (
     "sequencer",
 )  # fmt: skip
 _REVERTS: Final = re.compile(r"This reverts commit ([0-9a-f]{40,64})\b")
-_RECORD_NAME: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
@@ -65,11 +64,11 @@ class LocalGit:
     """Implements `ports.GitHistory` over a work tree."""
 
     def __init__(
-        self, work_tree: Path, machine: Path, disk: Disk, environment: Mapping[str, str]
+        self, trees: WorkTrees, machine: Path, disk: Disk, environment: Mapping[str, str]
     ) -> None:
-        self._tree = str(work_tree)
-        self._dir = find_git_dir(self._tree)
-        self._common = find_common_git_dir(self._dir) if self._dir else ""
+        self._trees = trees
+        self._tree, self._dir = trees.own.folder, trees.own.git_dir
+        self._common = trees.main.git_dir
         self.name = self._dir
         self._disk = disk
         inherited = {name: value for name, value in environment.items() if name not in _FOREIGN}
@@ -82,12 +81,12 @@ class LocalGit:
         )
         self._paused = False
         self._loaded: tuple[object, GitState] | None = None
-        self._index: tuple[object, frozenset[str]] | None = None
 
     def stamp(self) -> object:
         if self._paused:  # an operation ends without a word
             return object()
-        return (*map(stamp_file, self.files), stamp_file(str(self._state)))
+        own = map(stamp_file, self.files)
+        return (*own, stamp_file(str(self._state)), self._trees.stamp())
 
     def look(self) -> GitPlace:
         place = self._look()
@@ -155,15 +154,14 @@ class LocalGit:
                 return step.message.removeprefix(begin).removesuffix(end)
         return ""
 
-    def tracked(self, names: Collection[str]) -> set[str]:
-        path = os.path.join(self._dir, "index")
-        stamp = stamp_file(path)
-        if stamp is None or not names:
-            return set()
-        if self._index is None or self._index[0] != stamp:
-            found = {name.decode() for name in _RECORD_NAME.findall(read_index(path, self._dir))}
-            self._index = stamp, frozenset(found)
-        return set(self._index[1].intersection(names))
+    def tracked(self, names: Collection[str], *, anywhere: bool = False) -> set[str]:
+        trees = self._trees.list_all() if anywhere else (self._trees.own,)
+        return {
+            name for tree in trees for name in self._trees.list_tracked(tree).intersection(names)
+        }
+
+    def list_tracked_elsewhere(self) -> Mapping[str, str]:
+        return self._trees.list_tracked_elsewhere()
 
     @contextmanager
     def alone(self) -> Generator[bool]:

@@ -426,9 +426,14 @@ class PostgresIndex:
             await self._read("SELECT id FROM entry WHERE bank = :bank AND moves ORDER BY id")
         )
 
-    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        some = "SELECT id FROM entry WHERE bank = :bank AND segment = ANY(:segments)"
-        return _id_set(await self._read(some, {"segments": sorted(segments)}))
+    async def ids_by_segment(
+        self, segments: Collection[SegmentId]
+    ) -> dict[SegmentId, set[RecordId]]:
+        some = "SELECT segment, id FROM entry WHERE bank = :bank AND segment = ANY(:segments)"
+        found: dict[SegmentId, set[RecordId]] = {}
+        for row in await self._read(some, {"segments": sorted(segments)}):
+            found.setdefault(SegmentId(row[0]), set()).add(RecordId(row[1]))
+        return found
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         condition = "" if orders else f"AND NOT {_ORDERS}"

@@ -637,12 +637,18 @@ class SqliteIndex:
     async def moves(self) -> list[RecordId]:
         return _ids(await self.read("SELECT id FROM record WHERE moves = 1 ORDER BY id"))
 
-    async def ids_of_segments(self, segments: Collection[SegmentId]) -> set[RecordId]:
+    async def ids_by_segment(
+        self, segments: Collection[SegmentId]
+    ) -> dict[SegmentId, set[RecordId]]:
         rows = await self.read(
-            "SELECT id FROM record WHERE segment IN (SELECT value FROM json_each(:segments))",
+            "SELECT segment, id FROM record "
+            "WHERE segment IN (SELECT value FROM json_each(:segments))",
             {"segments": _as_list(segments)},
         )
-        return set(_ids(rows))
+        found: dict[SegmentId, set[RecordId]] = {}
+        for row in rows:
+            found.setdefault(SegmentId(row[0]), set()).add(RecordId(row[1]))
+        return found
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         condition = "" if orders else f" AND NOT {_ORDERS}"

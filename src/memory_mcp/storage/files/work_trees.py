@@ -1,0 +1,186 @@
+"""The work trees of a clone, and the records in all of them as one store.
+
+Where records are committed with the code, git brings those of a branch to the work tree in which
+that is checked out. They lie in that tree's `.claude/memory` and nowhere else, so all these folders
+together are the memory of the clone. A record that is no file of git's lies in the main one.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.record import Record
+from memory_mcp.frozen import frozen
+from memory_mcp.locations import WORK_TREES, find_common_git_dir, find_git_dir, read_git_text
+from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
+from memory_mcp.storage.files.records import LocalRecords
+
+TREES_MAX: Final = 32
+"""Linked work trees of a clone that are looked into; each costs a call some microseconds."""
+_SCAN_BATCH: Final = 500
+_RECORD_NAME: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@frozen
+class WorkTree:
+    """A work tree of a clone, and the folder of git that is its own."""
+
+    folder: str
+    git_dir: str
+
+    @property
+    def index(self) -> str:
+        """The file in which git lists what it tracks there."""
+        return os.path.join(self.git_dir, "index")
+
+
+class WorkTrees:
+    """The work trees of a clone: this one, the main one and the others, in this order."""
+
+    def __init__(self, work_tree: Path, main: Path) -> None:
+        self.own = WorkTree(str(work_tree), find_git_dir(str(work_tree)))
+        common = find_common_git_dir(self.own.git_dir) if self.own.git_dir else ""
+        self.main = WorkTree(str(main), common)
+        self._listing = os.path.join(common, WORK_TREES) if common else ""
+        self._listed: tuple[object, Sequence[WorkTree]] = (None, ())
+        self._tracked: dict[str, tuple[object, frozenset[str]]] = {}
+
+    def list_all(self) -> Sequence[WorkTree]:
+        """Every work tree that is there, listed again only if git added or removed one."""
+        stamp = stamp_file(self._listing) if self._listing else None
+        if self._listed[0] != stamp or not self._listed[1]:
+            found = {self.own.git_dir: self.own}
+            for tree in (self.main, *(self._list_linked() if stamp else ())):
+                found.setdefault(tree.git_dir, tree)
+            self._listed = stamp, tuple(found.values())
+        return self._listed[1]
+
+    def _list_linked(self) -> list[WorkTree]:
+        """Those that the repository lists, if they name it, too."""
+        try:
+            with os.scandir(self._listing) as entries:
+                names = sorted(entry.name for entry in islice(entries, TREES_MAX))
+        except OSError:
+            return []
+        found: list[WorkTree] = []
+        for name in names:
+            git_dir = os.path.join(self._listing, name)
+            pointer = read_git_text(os.path.join(git_dir, "gitdir"), git_dir).strip()
+            folder = os.path.dirname(os.path.join(git_dir, pointer)) if pointer else ""
+            if folder and find_git_dir(folder) == git_dir:
+                found.append(WorkTree(os.path.normpath(folder), git_dir))
+        return found
+
+    def list_tracked(self, tree: WorkTree) -> frozenset[str]:
+        """The names of records in git's index of that tree."""
+        stamp = stamp_file(tree.index)
+        known = self._tracked.get(tree.git_dir)
+        if known is None or known[0] != stamp:
+            data = read_index(tree.index, tree.git_dir) if stamp else b""
+            names = frozenset(name.decode() for name in _RECORD_NAME.findall(data))
+            self._tracked[tree.git_dir] = known = stamp, names
+        return known[1]
+
+    def list_tracked_elsewhere(self) -> dict[str, str]:
+        """The names of records that git tracks in other work trees alone, each with its branch."""
+        found: dict[str, str] = {}
+        own = self.list_tracked(self.own)
+        for tree in self.list_all()[1:]:
+            if tree.git_dir != self.own.git_dir and (names := self.list_tracked(tree) - own):
+                found |= dict.fromkeys(names, read_git_head(tree.git_dir)[1])
+        return found
+
+    def stamp(self) -> object:
+        """What changes when git tracks other records in one of the other work trees."""
+        others = self.list_all()[1:]
+        return tuple(stamp_file(each.index) for each in others if self._tracked.get(each.git_dir))
+
+    def choose_home(self) -> WorkTree:
+        """Where a new record belongs: in this work tree, once git tracks records in any of them."""
+        committed = self.own != self.main and any(map(self.list_tracked, self.list_all()))
+        return self.own if committed else self.main
+
+
+class WorkTreeRecords:
+    """Implements `ports.RecordStore` over the folders of records of all work trees of a clone."""
+
+    def __init__(self, trees: WorkTrees, open_folder: Callable[[str], LocalRecords]) -> None:
+        self._trees = trees
+        self._open = open_folder
+        self._stores: dict[str, LocalRecords] = {}
+        self._seen: Sequence[LocalRecords] = ()
+
+    def refuse_unreadable(self, record: Record) -> None:
+        self._list()[0].refuse_unreadable(record)
+
+    async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
+        found = self._find(record.id)
+        store = found[0] if found else self._at(self._trees.choose_home().folder)
+        await store.put(record, of_this_machine=of_this_machine)
+
+    async def get(self, record_id: RecordId) -> Record | None:
+        for store in self._list():
+            if (record := await store.get(record_id)) is not None:
+                return record
+        return None
+
+    async def ids(self) -> set[RecordId]:
+        self._seen = self._list()  # before the files: what comes meanwhile is a change
+        return set[RecordId]().union(*[await store.ids() for store in self._seen])
+
+    def changed(self) -> bool:
+        stores = self._list()
+        return stores != self._seen or any(store.changed() for store in stores)
+
+    def may_be_emptied(self) -> bool:
+        return any(store.may_be_emptied() for store in self._list())
+
+    async def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
+        stores, ordered = self._list(), sorted(record_ids)
+        if len(stores) == 1:
+            async for record in stores[0].scan(ordered):
+                yield record
+            return
+        for start in range(0, len(ordered), _SCAN_BATCH):
+            batch = ordered[start : start + _SCAN_BATCH]
+            found: dict[RecordId, Record] = {}
+            for store in stores:
+                if missing := [id_ for id_ in batch if id_ not in found]:
+                    found |= {record.id: record async for record in store.scan(missing)}
+            for id_ in sorted(found):
+                yield found[id_]
+
+    async def erase(self, record_ids: Collection[RecordId]) -> None:
+        for store in self._list():
+            await store.erase(record_ids)
+
+    async def remove_litter(self) -> None:
+        for store in self._list():
+            await store.remove_litter()
+
+    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
+        findings: list[Finding] = []
+        records: dict[RecordId, Record] = {}
+        for store in self._list():
+            found, readable = await store.check(repair=repair)
+            findings += found
+            records |= {record.id: record for record in readable}
+        return findings, [records[id_] for id_ in sorted(records)]
+
+    def _list(self) -> list[LocalRecords]:
+        folders = dict.fromkeys(tree.folder for tree in self._trees.list_all())
+        return [self._at(folder) for folder in folders]
+
+    def _at(self, folder: str) -> LocalRecords:
+        if folder not in self._stores:
+            self._stores[folder] = self._open(folder)
+        return self._stores[folder]
+
+    def _find(self, record_id: RecordId) -> list[LocalRecords]:
+        """The stores that have a file of that name."""
+        return [store for store in self._list() if os.path.lexists(store.path(record_id))]
