@@ -95,6 +95,14 @@ async def test_what_was_never_put_is_none(store: RecordStore, scribe: Scribe) ->
     assert await store.ids() == set()
 
 
+async def test_one_at_a_time_corrects(store: RecordStore) -> None:
+    """Whoever comes meanwhile is told so, and may once the first has ended."""
+    async with store.alone() as first, store.alone() as second:
+        assert (first, second) == (True, False)
+    async with store.alone() as later:
+        assert later
+
+
 async def test_ids_and_scan_name_everything_there_is(store: RecordStore) -> None:
     """The index is rebuilt from these two, so nothing may be left out, over months and batches."""
     scribe = Scribe()
@@ -139,7 +147,8 @@ async def test_a_second_store_over_the_same_folder_sees_it_at_once(
 async def test_what_another_process_writes_meanwhile_is_named(
     tmp_path: Path, scribe: Scribe
 ) -> None:
-    """A folder is looked at again only if it changed; that this process changed it says nothing."""
+    """That this process changed a folder says nothing of others: it is listed again, if later."""
+    seconds = [0.0]
     mine, theirs = scribe.record("mine"), scribe.record("theirs")
     folder = tmp_path / "memory"
 
@@ -148,12 +157,13 @@ async def test_what_another_process_writes_meanwhile_is_named(
             Disk().write(path.with_name(f"{theirs.id}.json"), data)
             super().write(path, data, access)
 
-    store = LocalRecords(RecordFolder(folder), Crowded())
+    store = LocalRecords(RecordFolder(folder, seconds=lambda: seconds[0]), Crowded())
     await store.put(scribe.record("the first"))
     (folder / "2026-01" / f"{theirs.id}.json").unlink()
     assert theirs.id not in await store.ids()
 
     await store.put(mine)
+    seconds[0] += 1
 
     assert store.changed()
     assert {mine.id, theirs.id} <= await store.ids()

@@ -94,13 +94,16 @@ class RecordStore(Protocol):
       read as a record raises `StoreDamagedError` or `NewerSchemaError`.
     - `ids` names every record there is, readable or not, in no promised order.
     - `changed` says, without waiting, whether others may have added or removed records since the
-      last `ids`: another process, git, or a person. Writes of this store do not count.
+      last `ids`: another process, git, or a person. Writes of this store do not count; what came in
+      the very moment of one is named a second later.
     - `may_be_emptied` says whether a folder without records may have been emptied, as git does when
       it switches branches or cleans; else it is gone, or not mounted.
     - `scan` yields every readable record among the ids, and skips what cannot be read.
     - `erase` leaves nothing of the records; an id that is not there is no error.
     - `remove_litter` removes what interrupted writes left, once it is `LITTER_SECONDS_MIN` old:
       younger files may be a write of another process.
+    - `alone` is held by whoever corrects a record, and yields whether it could be had: one at a
+      time, in all processes. It ends with the process.
     - `check` names what is wrong, repairs what it safely can, and returns every readable record.
     - What the file system refuses raises `StoreUnavailableError`.
     """
@@ -114,6 +117,7 @@ class RecordStore(Protocol):
     def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]: ...
     async def erase(self, record_ids: Collection[RecordId]) -> None: ...
     async def remove_litter(self) -> None: ...
+    def alone(self) -> AbstractAsyncContextManager[bool]: ...
     async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]: ...
 
 
