@@ -221,6 +221,7 @@ HTTP_REVOKED_SECONDS_MAX: Final = 1.0  # until what a revoked token has open is 
 HTTP_DRAIN_SECONDS_DEFAULT: Final = 5.0  # half of what containers are given to end
 HTTP_DRAIN_SECONDS_MAX: Final = 300.0
 HTTP_CONNECTIONS_MAX: Final = 1_000  # at once, a stream for each session included
+HTTP_CONNECTIONS_OF_ONE_MAX: Final = 250  # from one address, so that others get in, too
 
 # Nudges and inbox events
 
