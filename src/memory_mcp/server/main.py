@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from anyio import CancelScope
 from mcp.server import MCPServer
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.apps import Apps
 
 from memory_mcp import __version__, bootstrap, maintenance, memories, sessions, sync
@@ -119,6 +120,9 @@ def make_server(
         extensions=[Apps()],
     )
     add_handlers(server, subscriptions)
+    # `Calls` makes the spans: the SDK's hold what clients say, and it has no way to leave them out
+    chain = server._lowlevel_server.middleware  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    chain[:] = [each for each in chain if not isinstance(each, OpenTelemetryMiddleware)]
     return server
 
 
