@@ -17,17 +17,19 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import resource
 import signal
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,9 +58,16 @@ class Tally:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     acknowledged: dict[str, str] = field(default_factory=dict[str, str])
     waited: int = 0
-    failed: int = 0
+    failures: Counter[str] = field(default_factory=Counter[str])
     resident: list[int] = field(default_factory=list[int])
     kills: int = 0
+
+    def fail(self, why: str) -> None:
+        self.failures[why] += 1
+
+    @property
+    def failed(self) -> int:
+        return self.failures.total()
 
 
 class Server:
@@ -124,8 +133,8 @@ async def work(server: Server, token: str, texts: Corpus, until: float, tally: T
             ):
                 while time.monotonic() < until:
                     await call(client, chance, texts, tally)
-        except Exception:  # noqa: BLE001  # whatever a client meets while the server is away
-            tally.failed += 1
+        except Exception as error:  # noqa: BLE001  # whatever a client meets while it is away
+            tally.fail(type(error).__name__)
             await asyncio.sleep(PAUSE_SECONDS)
 
 
@@ -144,10 +153,14 @@ async def call(client: Client, chance: random.Random, texts: Corpus, tally: Tall
     result = await client.call_tool(name, given)
     tally.seconds[name].append(time.monotonic() - began)
     if result.is_error:
-        tally.failed += 1
+        tally.fail(_PLACE.sub("", str(result.content))[:_SAID_CHARS_MAX])
     elif result.structured_content and "memoryId" in result.structured_content:
         tally.acknowledged[result.structured_content["memoryId"]] = text
         tally.waited += result.structured_content.get("outcome") == "waiting"
+
+
+_PLACE = re.compile(r"postgresql://\S+")
+_SAID_CHARS_MAX = 160
 
 
 async def watch(
@@ -240,8 +253,17 @@ async def wait_until_delivered(server: Server, home: Path, tokens: Sequence[str]
         ):
             await client.call_tool("memory_head", {})
     async with asyncio.timeout(_DELIVERY_SECONDS_MAX):
-        while list(home.rglob("waiting/*/*.json")):  # noqa: ASYNC110, ASYNC240  # files tell nobody
+        while count_waiting(home):  # noqa: ASYNC110  # files tell nobody
             await asyncio.sleep(1)
+
+
+def count_waiting(home: Path) -> int:
+    """How many memories wait for the database, by the outboxes of all tenants."""
+    found = 0
+    for path in home.rglob("waiting.sqlite3"):
+        with closing(sqlite3.connect(path)) as file:
+            found += file.execute("SELECT count(*) FROM parcel").fetchone()[0]
+    return found
 
 
 _DELIVERY_SECONDS_MAX = 120.0
@@ -252,6 +274,8 @@ def report(tally: Tally, clients: int, seconds: float, status: int, lost: Sequen
     every = [each for times in tally.seconds.values() for each in times]
     print(f"{clients} clients, {seconds:g} s, {tally.kills} kills, end with status {status}")
     print(f"{len(every):,} calls, {len(every) / seconds:.0f} a second, {tally.failed} failed")
+    for why, count in tally.failures.most_common(4):
+        print(f"  failed {count} times: {why}")
     for name, times in sorted(tally.seconds.items()):
         cuts = statistics.quantiles(times, n=20) if len(times) > 1 else times * 19
         print(

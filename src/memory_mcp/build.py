@@ -302,6 +302,7 @@ def _build_postgres_stores(
     database = Postgres(
         url.get_secret_value(),
         Principal(user, owner, project),
+        connections_max=settings.postgres_connections,
         describe_waiting=lambda: " ".join(name_waiting(len(folder.ids()))),
     )
     banks = (Bank(database, owner, project), Bank(database, user, ""))

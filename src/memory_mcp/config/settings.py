@@ -28,6 +28,7 @@ from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
     CONTEXT_TOKENS_MAX,
     CONTEXT_TOKENS_MIN,
+    DATABASE_CONNECTIONS_MAX,
     EVENTS_MAX,
     HTTP_DRAIN_SECONDS_DEFAULT,
     HTTP_DRAIN_SECONDS_MAX,
@@ -163,6 +164,7 @@ class Settings:
     cloud_off: str = ""
     postgres_url: SecretStr | None = None
     postgres_away: Literal["refuse", "wait"] = "refuse"
+    postgres_connections: int = DATABASE_CONNECTIONS_MAX
     api_key: SecretStr | None = None
     base_url: str = "https://api.supermemory.ai"
     container_tag: str = ""

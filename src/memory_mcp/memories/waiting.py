@@ -23,8 +23,8 @@ from memory_mcp.domain.cloud import (
     Lease,
     RetryLater,
 )
-from memory_mcp.domain.ids import MAIN
-from memory_mcp.domain.limits import LEASE_SECONDS
+from memory_mcp.domain.ids import MAIN, parse_id_time
+from memory_mcp.domain.limits import LEASE_SECONDS, TEMPORARY_FILE_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.engine.cloud import describe_waiting
@@ -81,7 +81,17 @@ async def deliver_waiting(workspace: Workspace) -> int:
             await waiting.outbox.record_outcomes(lease, {**left, **outcomes})
         if not done:
             break
+    await _remove_unacknowledged(waiting, now)
     return done
+
+
+async def _remove_unacknowledged(waiting: WaitingRecords, now: float) -> None:
+    """Remove texts without an entry, of writes that were cut short. A fresh one may get its own."""
+    if (await waiting.outbox.counts()).dead:  # which keep theirs
+        return
+    left = await waiting.records.ids() - await waiting.outbox.known()
+    old = now - TEMPORARY_FILE_SECONDS_MAX
+    await waiting.records.erase([id_ for id_ in left if parse_id_time(id_).timestamp() < old])
 
 
 async def _deliver(

@@ -50,14 +50,14 @@ def make_web_server(
     """What serves until the process is asked to end."""
     AppStatus.disable_automatic_graceful_drain()  # it would cut the answers of calls under way
 
-    class Connection(_LimitedConnection):
+    class AcceptedConnection(_LimitedConnection):
         proxies = front.proxies
 
     config = uvicorn.Config(
         front.gate,
         host=address.host,
         port=address.port,
-        http=Connection,
+        http=AcceptedConnection,
         ws="none",
         log_level=log_level.lower(),
         log_config=None,

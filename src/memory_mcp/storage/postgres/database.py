@@ -27,6 +27,7 @@ from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.limits import (
     DATABASE_CONNECT_SECONDS_MAX,
     DATABASE_CONNECTIONS_MAX,
+    DATABASE_IDLE_SECONDS_MAX,
     DATABASE_LOCK_SECONDS_MAX,
     DATABASE_LOOK_SECONDS_MAX,
     DATABASE_POOL_SECONDS_MAX,
@@ -245,6 +246,7 @@ class Postgres:
                     max_size=self._connections_max,
                     init=self._prepare,
                     reset=_keep_session,
+                    max_inactive_connection_lifetime=DATABASE_IDLE_SECONDS_MAX,
                     timeout=DATABASE_CONNECT_SECONDS_MAX,
                     command_timeout=STATEMENT_SECONDS_MAX + DATABASE_CONNECT_SECONDS_MAX,
                 )
