@@ -28,6 +28,7 @@ from memory_mcp.config.settings import Settings, find_home_folder, find_machine_
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
 from memory_mcp.domain.hosts import name_database
+from memory_mcp.engine.cloud import name_waiting
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
@@ -40,6 +41,7 @@ from memory_mcp.engine.workspace import (
     Policy,
     SemanticIndex,
     Strangers,
+    WaitingRecords,
     Workspace,
 )
 from memory_mcp.errors import ModelUnavailableError
@@ -92,6 +94,8 @@ from memory_mcp.text.drafts import check_branch
 
 INDEX_FILE = "index.sqlite3"
 STRANGERS_FILE = "strangers.sqlite3"
+WAITING_FILE = "waiting.sqlite3"
+WAITING_FOLDER = "waiting"
 
 
 @frozen
@@ -134,6 +138,8 @@ class BuiltWorkspace:
             await self.embedder.aclose()
         if self.workspace.language:
             await self.workspace.language.aclose()
+        if self.workspace.waiting:
+            await self.workspace.waiting.outbox.aclose()
         for bank in self.workspace.banks:
             if bank.mirror:
                 await bank.mirror.aclose()
@@ -144,7 +150,8 @@ class Stores:
     """Where memories rest, and what is derived of them: the project's, then the user's.
 
     Where the records are no files, `in_step` says whether the index has them all, `describe` what
-    they come to (`LocalViews`), and `follow` tells when other processes change them.
+    they come to (`LocalViews`), and `follow` tells when other processes change them. New ones may
+    wait for them in `waiting`.
     """
 
     heads: HeadStore
@@ -157,6 +164,7 @@ class Stores:
     in_step: tuple[Callable[[], Awaitable[bool]] | None, ...] = (None, None)
     describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
     follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
+    waiting: WaitingRecords | None = None
 
 
 def build_workspace(
@@ -182,7 +190,7 @@ def build_workspace(
     stores = (
         _build_local_stores(places, open_records(False), owned, writer)  # noqa: FBT003
         if settings.provider != "postgres" or settings.postgres_url is None
-        else _build_postgres_stores(settings, settings.postgres_url, places, owned)
+        else _build_postgres_stores(settings, settings.postgres_url, places, owned, writer)
     )
     source = find_cloud_key(settings)
     mirrors = _build_mirrors(settings, source, places, owned, writer)
@@ -225,6 +233,7 @@ def build_workspace(
         conversations=Conversations(check_branch(settings.branch)),
         reviews=LocalReviews(places.user_state_dir / "reviews" / places.machine_dir.name, writer),
         language=build_language_model(settings),
+        waiting=stores.waiting,
     )
     return BuiltWorkspace(workspace, places, owned, stores, own_model)
 
@@ -307,7 +316,11 @@ def _build_pulled(folder: Path, disk: Disk) -> SqlitePulledRecords:
 
 
 def _build_postgres_stores(
-    settings: Settings, url: SecretStr, places: ProjectFolders, owned: ProjectOwnership | None
+    settings: Settings,
+    url: SecretStr,
+    places: ProjectFolders,
+    owned: ProjectOwnership | None,
+    disk: Disk,
 ) -> Stores:
     """Everything in one database; the project's bank is everyone's who may use that."""
     from memory_mcp.storage.postgres import (  # noqa: PLC0415  # an extra, and few have it
@@ -326,7 +339,14 @@ def _build_postgres_stores(
 
     user = places.scope.user
     owner, project = _name_bank(settings.project_name, places, owned)
-    database = Postgres(url.get_secret_value(), Principal(user, owner, project))
+    folder = RecordFolder(places.machine_dir / WAITING_FOLDER, setting="MEMORY_HOME")
+    accepts = settings.postgres_away == "wait"
+    database = Postgres(
+        url.get_secret_value(),
+        Principal(user, owner, project),
+        connections_max=settings.postgres_connections,
+        describe_waiting=lambda: " ".join(name_waiting(len(folder.ids()))),
+    )
     banks = (Bank(database, owner, project), Bank(database, user, ""))
     indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
     return Stores(
@@ -342,7 +362,20 @@ def _build_postgres_stores(
         in_step=(indexes[0].is_in_step, indexes[1].is_in_step),
         describe=lambda: describe_state(banks),
         follow=lambda note, leaving: follow_changes(banks, note, leaving),
+        waiting=(
+            _build_waiting(folder, places.machine_dir, disk, accepts=accepts)
+            if accepts or (places.machine_dir / WAITING_FILE).exists()
+            else None
+        ),
     )
+
+
+def _build_waiting(
+    folder: RecordFolder, state: Path, disk: Disk, *, accepts: bool
+) -> WaitingRecords:
+    """What waits for the database: the outbox that the cloud has, too, and the texts beside it."""
+    outbox = SqliteOutbox(state / WAITING_FILE, lambda: disk.prepare(state))
+    return WaitingRecords(LocalRecords(folder, disk), outbox, accepts)
 
 
 def _name_bank(

@@ -16,6 +16,7 @@ MemoryMcpError
 │   └── RemoteRejectedError       this very request will never work
 └── StoreError
     ├── StoreUnavailableError     try again, or repair the folder that the message names
+    │   └── DatabaseAwayError     the database does not answer now: a new memory may wait for it
     ├── StoreDamagedError         never retried: `memory-mcp doctor` explains it
     ├── NewerSchemaError          written by a newer memory-mcp: update this one
     ├── IndexBusyError            the index is locked: the records are safe
@@ -180,6 +181,10 @@ class StoreError(MemoryMcpError):
 
 class StoreUnavailableError(StoreError):
     """The file system refused. The message names the path and what to do."""
+
+
+class DatabaseAwayError(StoreUnavailableError):
+    """The database cannot be reached, or takes no writes now. It may have done what was asked."""
 
 
 class StoreDamagedError(StoreError):

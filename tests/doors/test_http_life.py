@@ -6,6 +6,7 @@ import shutil
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from fake_embedder import FakeEmbedder
 from hosted import Hosted, hosting
 from http_cases import shows
 
+from memory_mcp.config.settings import HttpSettings
+from memory_mcp.domain.limits import HTTP_CONNECTIONS_OF_ONE_MAX
 from memory_mcp.memories import add as adding
 from memory_mcp.server.http.tenants import TenantLimits
 
@@ -258,3 +261,54 @@ async def test_all_memories_share_the_embedder(
         assert embedder.asked.count("which car?") == 2
         assert embedder.closed == 0
     assert embedder.closed == 1
+
+
+@shows("per-address")
+async def test_one_address_cannot_take_all_connections(hosted: Hosted) -> None:
+    """One too many is closed before a byte of it is read; when one ends, there is room again."""
+    most = HTTP_CONNECTIONS_OF_ONE_MAX
+    async with AsyncExitStack() as stack:
+
+        async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", hosted.port)
+            stack.callback(writer.close)
+            return reader, writer
+
+        held = [await connect() for _ in range(most)]
+        async with asyncio.timeout(30):
+            one_too_many, _ = await connect()
+            assert await one_too_many.read() == b""
+            assert (await connect_from("127.0.0.2", hosted.port)).startswith(b"HTTP/1.1 200")
+            held[0][1].close()
+            await held[0][1].wait_closed()
+            connections = hosted.web.server_state.connections
+            while len(connections) >= most:  # noqa: ASYNC110  # uvicorn's own set tells nobody
+                await asyncio.sleep(0.01)
+            assert (await hosted.ask("GET", path="/healthz")).status_code == 200
+
+
+async def connect_from(address: str, port: int) -> bytes:
+    """What the server says to a program at another address of this machine."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
+    writer.write(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    said = await reader.read()
+    writer.close()
+    return said
+
+
+@shows("per-address")
+async def test_one_client_of_a_proxy_cannot_take_all_requests(tmp_path: Path) -> None:
+    """A proxy's connections stand for many; what it says of its clients counts if it was named."""
+    http = HttpSettings(proxies=(ip_network("127.0.0.1"),))
+    async with hosting(tmp_path / "home", http=http) as hosted, AsyncExitStack() as stack:
+        assert hosted.front.proxies == http.proxies
+        few = replace(hosted.front._limits, requests_from_one=1)  # pyright: ignore[reportPrivateUsage]
+        hosted.front._limits = few  # pyright: ignore[reportPrivateUsage]
+        ada, bob = hosted.add_token("ada", "alder"), hosted.add_token("bob", "birch")
+        one = {"x-forwarded-for": "203.0.113.1"}
+        client = await stack.enter_async_context(hosted.client(ada, "auto", headers=one))
+        async with asyncio.timeout(30), client.listen(resources_list_changed=True):
+            said = await hosted.ask(token=bob, headers=one)
+            assert (said.status_code, "from this address" in said.text) == (429, True)
+            other = {"x-forwarded-for": "203.0.113.2"}
+            assert (await hosted.ask(token=bob, headers=other)).status_code == 200

@@ -9,12 +9,13 @@ import asyncio
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -204,6 +205,16 @@ class PrivateServer:
     def kill(self) -> None:
         """End it at once, in the middle of whatever it does."""
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def crash(self) -> None:
+        """SIGKILL all of its processes: nothing is left but what is on the disk."""
+        lock = self._folder / "postmaster.pid"
+        pid = int(lock.read_text("utf-8").split()[0])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+        for each in (pid, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        lock.unlink()  # its process may stay as a zombie, which would count as alive
 
     def _run(self, name: str, *arguments: str) -> None:
         command = [str(self._binaries / name), "-D", str(self._folder), *arguments]

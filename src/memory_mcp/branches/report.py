@@ -13,7 +13,7 @@ from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, S
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.engine.cloud import count_outboxes, describe_unpulled
+from memory_mcp.engine.cloud import count_outboxes, describe_unpulled, describe_waiting
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.members import find_last_move, find_waiting
 from memory_mcp.engine.phases import find_phase
@@ -52,6 +52,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         *await _describe_git(workspace),
     )
     mirrored: OutboxCounts | None = None
+    warnings += await describe_waiting(workspace)
     if workspace.mirrored:
         try:
             mirrored = await count_outboxes(workspace)

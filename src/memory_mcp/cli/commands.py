@@ -171,6 +171,12 @@ async def _complete_what_waits(workspace: Workspace, *, doctor: bool) -> None:
 
         with suppress(StoreError):  # the command reports it, if that concerns it
             await complete_import(workspace)
+    # a database that is away is asked once: the doctor names what waits, and so does its error
+    if not doctor and workspace.waiting:
+        from memory_mcp.memories import deliver_waiting
+
+        with suppress(MemoryMcpError):
+            await deliver_waiting(workspace)
     with suppress(MemoryMcpError):  # the inbox waits; the command reports what concerns it
         if await workspace.inbox.waiting():
             from memory_mcp.sessions import process_inbox

@@ -28,6 +28,7 @@ from memory_mcp.domain.limits import (
     CANDIDATES_MAX,
     CONTEXT_TOKENS_MAX,
     CONTEXT_TOKENS_MIN,
+    DATABASE_CONNECTIONS_MAX,
     EVENTS_MAX,
     HTTP_DRAIN_SECONDS_DEFAULT,
     HTTP_DRAIN_SECONDS_MAX,
@@ -162,6 +163,8 @@ class Settings:
     provider: Provider = "auto"
     cloud_off: str = ""
     postgres_url: SecretStr | None = None
+    postgres_away: Literal["refuse", "wait"] = "refuse"
+    postgres_connections: int = DATABASE_CONNECTIONS_MAX
     api_key: SecretStr | None = None
     base_url: str = "https://api.supermemory.ai"
     container_tag: str = ""
@@ -282,6 +285,7 @@ _TABLE: Final = (
             v.parse_choice(*get_args(Provider)), replace(_LOCAL, in_force="local"),
             leads_elsewhere=True),
     Setting("MEMORY_POSTGRES_URL", "postgres_url", v.parse_database, _NO_DATABASE),
+    Setting("MEMORY_POSTGRES_AWAY", "postgres_away", v.parse_choice("refuse", "wait")),
     Setting("SUPERMEMORY_API_KEY", "api_key", _parse_cloud_key, _LOCAL),
     Setting("SUPERMEMORY_BASE_URL", "base_url", v.parse_origin, _LOCAL, leads_elsewhere=True),
     Setting("SUPERMEMORY_CONTAINER_TAG", "container_tag",

@@ -126,6 +126,8 @@ INDEX_BUSY_SECONDS_MAX: Final = 5.0  # wait for another writer of SQLite
 STATEMENT_SECONDS_MAX: Final = 30.0  # on 100,000 memories none takes a tenth of it
 DATABASE_BYTES_MAX: Final = 8_000_000_000  # a million memories with their vectors are half of it
 DATABASE_CONNECTIONS_MAX: Final = 8  # of one process to PostgreSQL, which takes 100 in all
+DATABASE_CONNECTIONS_OF_TENANT_MAX: Final = 2  # of each user and project served over HTTP
+DATABASE_IDLE_SECONDS_MAX: Final = 30.0  # until a connection that nobody uses is closed
 DATABASE_CONNECT_SECONDS_MAX: Final = 5.0  # an answering server takes a fraction of it
 DATABASE_LOOK_SECONDS_MAX: Final = 90.0  # that a rendered text counts without another look
 DATABASE_POOL_SECONDS_MAX: Final = 10.0  # until one of these connections is free
@@ -221,6 +223,7 @@ HTTP_REVOKED_SECONDS_MAX: Final = 1.0  # until what a revoked token has open is 
 HTTP_DRAIN_SECONDS_DEFAULT: Final = 5.0  # half of what containers are given to end
 HTTP_DRAIN_SECONDS_MAX: Final = 300.0
 HTTP_CONNECTIONS_MAX: Final = 1_000  # at once, a stream for each session included
+HTTP_CONNECTIONS_OF_ONE_MAX: Final = 250  # from one address, so that others get in, too
 
 # Nudges and inbox events
 

@@ -185,7 +185,15 @@ class MemoryDeclined:
     reason: str
 
 
-AddOutcome = MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined | Skipped
+@frozen
+class MemoryWaiting:
+    """The database is away. The memory waits durably on this machine until it is back."""
+
+    record: Record
+    redactions: tuple[Redaction, ...] = ()
+
+
+AddOutcome = MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined | MemoryWaiting | Skipped
 
 
 @frozen

@@ -1,9 +1,10 @@
-"""What has yet to reach the cloud or to come from it, as receipts and the head report it."""
+"""What has yet to reach the cloud, or a database, or to come from there, as answers report it."""
 
 from functools import reduce
 from typing import Final
 
 from memory_mcp.domain.cloud import OutboxCounts
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 
@@ -45,7 +46,7 @@ async def count_outboxes(workspace: Workspace) -> OutboxCounts:
 async def describe_pending(workspace: Workspace) -> tuple[str, ...]:
     """A note while something has yet to be delivered."""
     if not workspace.mirrored:
-        return ()
+        return await describe_waiting(workspace)
     try:
         pending = (await count_outboxes(workspace)).pending
     except StoreError as error:
@@ -53,8 +54,31 @@ async def describe_pending(workspace: Workspace) -> tuple[str, ...]:
     return (f"sync pending ({pending})",) if pending else ()
 
 
+async def describe_waiting(workspace: Workspace) -> tuple[str, ...]:
+    """A note while memories wait on this machine for the database, which is asked to take them."""
+    if workspace.waiting is None:
+        return ()
+    try:
+        number = (await workspace.waiting.outbox.counts()).pending
+    except StoreError as error:
+        return (f"What waits for the database cannot be read: {error}",)
+    if number:
+        workspace.waiting.wake.set()
+    return name_waiting(number)
+
+
+def name_waiting(number: int) -> tuple[str, ...]:
+    """How many memories wait for the database; nothing if none does."""
+    if not number:
+        return ()
+    wait = pluralise(number, "memory waits", "memories wait")
+    return (f"{wait} on this machine for the database: no search finds what waits.",)
+
+
 async def describe_unpulled(workspace: Workspace) -> tuple[str, ...]:
-    """A note while records of other machines may be missing: a short list may be incomplete."""
+    """A note while records written elsewhere, or here, may be missing: a list may be incomplete."""
+    if notes := await describe_waiting(workspace):
+        return notes
     if notes := describe_untrusted_cloud(workspace):
         return notes
     outboxes = [bank.mirror.outbox for bank in workspace.banks if bank.mirror]

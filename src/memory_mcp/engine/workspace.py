@@ -37,6 +37,7 @@ from memory_mcp.ports import (
     Inbox,
     LanguageModel,
     NudgeQueue,
+    Outbox,
     ProjectTrust,
     Provenance,
     RecordStore,
@@ -382,6 +383,20 @@ class MemoryBank:
             self.changes.note()
 
 
+@frozen
+class WaitingRecords:
+    """New records that wait on this machine for a database that is away.
+
+    The `outbox` has an entry for each, `records` its text. `wake` starts their delivery. What is
+    there is delivered even where nothing more is accepted.
+    """
+
+    records: RecordStore
+    outbox: Outbox
+    accepts: bool = True
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 @dataclass
 class Strangers:
     """What came with the repository, before the user trusts the project.
@@ -450,7 +465,7 @@ class Workspace:
     """Everything that a use case is given: the banks, the other ports, the caller and the policy.
 
     Each request gets a copy with its own `caller`. Only a search reads `strangers`. Without
-    `language`, or when it fails, rules judge and compose.
+    `language`, or when it fails, rules judge and compose. Only a database has `waiting` records.
     """
 
     project: MemoryBank
@@ -472,6 +487,7 @@ class Workspace:
     strangers: Strangers | None = None
     git: GitFollower | None = None
     code: CodeFiles | None = None
+    waiting: WaitingRecords | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
     shortened: ShortenedTexts = field(default_factory=ShortenedTexts)
 

@@ -19,6 +19,7 @@ from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import recover_head
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
+from memory_mcp.memories.waiting import find_waiting_writes
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.import_memories import check_import
@@ -85,6 +86,7 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     with suppress(StoreError):  # a check below reports why it cannot be read
         found += await inbox_findings(workspace)
     found += await workspace.heads.findings(repair=repair)
+    found += await find_waiting_writes(workspace)
     records: list[Record] = []
     for bank in workspace.banks:
         of_records, stored = await bank.records.check(repair=repair)

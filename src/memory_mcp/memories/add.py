@@ -8,8 +8,9 @@ from typing import Final
 from memory_mcp.code import cite_places, propose_citations
 from memory_mcp.deduplication import decide_duplicate, find_exact_matches
 from memory_mcp.domain import limits
+from memory_mcp.domain.cloud import NewEntry
 from memory_mcp.domain.deduplication import Insert, Merge, Refuse, Skip
-from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.ids import ROOT, RecordId, is_record_id
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     AlreadyKnown,
@@ -17,6 +18,7 @@ from memory_mcp.domain.outcomes import (
     MemoryAdded,
     MemoryDeclined,
     MemoryRejected,
+    MemoryWaiting,
     Redaction,
 )
 from memory_mcp.domain.profile import find_profile_field
@@ -27,8 +29,13 @@ from memory_mcp.engine.head import load_head, load_head_to_write, make_view, mak
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
 from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import prepare_draft
-from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
-from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
+from memory_mcp.engine.workspace import MemoryBank, WaitingRecords, Workspace, refuse_writes
+from memory_mcp.errors import (
+    DatabaseAwayError,
+    InvalidRequestError,
+    ModelUnavailableError,
+    StoreUnavailableError,
+)
 from memory_mcp.hints import name_argument, name_id
 from memory_mcp.profile import find_rejected_facts, sync_profile
 from memory_mcp.text.drafts import build_record, check_draft, join_records
@@ -43,7 +50,7 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     """Remember one thing. It is durable when this returns `Added`.
 
     A known memory is not stored again. A newer version of a known fact replaces it; the old one
-    stays restorable. With the gate, chatter is declined.
+    stays restorable. With the gate, chatter is declined. It may wait for a database that is away.
 
     Raises:
         InvalidRequestError: the draft cannot be stored; the message says why and what would do.
@@ -60,9 +67,60 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     if gate and (reason := await _judge_chatter(workspace, draft, until)):
         return MemoryDeclined(reason)
     bank = workspace.user if draft.reach == "user" else workspace.project
-    # of two calls at once, the second must find what the first stored
+    try:
+        # of two calls at once, the second must find what the first stored
+        async with bank.correcting() if draft.supersedes else bank.writing:
+            return await _store_draft(workspace, bank, draft, redactions, until)
+    except DatabaseAwayError:
+        if workspace.waiting is None or not workspace.waiting.accepts:
+            raise
+        return await _leave_waiting(workspace, workspace.waiting, draft, redactions)
+
+
+async def store_waiting(workspace: Workspace, record: Record) -> AddOutcome:
+    """Store a memory that was accepted while the database was away, by its id, time and author.
+
+    Raises:
+        InvalidRequestError: its branch is gone, or what it supersedes.
+    """
+    draft = Draft(
+        record.content, record.kind, record.title, record.category, record.tags,
+        record.importance, record.pinned, record.expires_at, record.phase, record.supersedes,
+        reach="user" if record.scope.project is None else "project",
+    )  # fmt: skip
+    workspace = workspace.at(record.branch or workspace.caller.branch)
+    bank = workspace.user if draft.reach == "user" else workspace.project
+    until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
     async with bank.correcting() if draft.supersedes else bank.writing:
-        return await _store_draft(workspace, bank, draft, redactions, until)
+        return await _store_draft(workspace, bank, draft, (), until, waited=record)
+
+
+async def _leave_waiting(
+    workspace: Workspace,
+    waiting: WaitingRecords,
+    draft: Draft,
+    redactions: tuple[Redaction, ...],
+) -> MemoryWaiting:
+    """Let the memory wait on this machine. Its place on the timeline is found when it is stored.
+
+    If the database had stored it after all, it is known there, and not stored again.
+    """
+    if parts := [id_ for id_ in draft.supersedes if not is_record_id(id_)]:
+        raise InvalidRequestError(
+            f"The database is away, so which memory {parts[0]!r} is part of cannot be looked up. "
+            "Give the whole id, or repeat it when the database is back. Nothing was stored."
+        )
+    now = workspace.clock.now()
+    writing = RecordContext(
+        id=workspace.ids.new(now), at=now, segment=ROOT, branch=workspace.caller.branch,
+        scope=workspace.scope, origin=workspace.origin(),
+    )  # fmt: skip
+    record = build_record(draft, writing)
+    record = record.model_copy(update={"cites": _cite(workspace, draft, record)[0]})
+    await waiting.records.put(record)
+    await waiting.outbox.note([NewEntry(record.id, "add")], now.timestamp())
+    waiting.wake.set()
+    return MemoryWaiting(record, redactions)
 
 
 async def is_known(workspace: Workspace, draft: Draft) -> bool:
@@ -88,6 +146,8 @@ async def _store_draft(
     draft: Draft,
     redactions: tuple[Redaction, ...],
     until: float,
+    *,
+    waited: Record | None = None,
 ) -> AddOutcome:
     now = workspace.clock.now()
     timeline = (await load_head_to_write(workspace)).timeline
@@ -96,9 +156,11 @@ async def _store_draft(
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))
     draft = replace(draft, supersedes=await _resolve_ids(workspace, draft.supersedes, view))
     writing = make_writing(workspace, timeline, now)
+    if waited:
+        writing = replace(writing, id=waited.id, at=waited.created_at, origin=waited.origin)
     second = replace(writing, id=workspace.ids.new(now))  # for a composed record beside the new one
     record = build_record(draft, writing)
-    cites, cited = _cite(workspace, draft, record)
+    cites, cited = (waited.cites, ()) if waited else _cite(workspace, draft, record)
     record = record.model_copy(update={"cites": cites})
     same = await find_exact_matches(workspace, bank, record, view)
     record, tombstones = await _find_answered(workspace, record, same)

@@ -41,6 +41,7 @@ from memory_mcp.domain.outcomes import (
     MemoryList,
     MemoryRejected,
     MemoryReviewed,
+    MemoryWaiting,
     MoveAborted,
     MovePreview,
     PhaseSealed,
@@ -108,6 +109,10 @@ _CONTRADICTS: Final = (
     "It contradicts what held until now, which was replaced{}. If the old text is right, give it "
     "to {}."
 )
+_WAITS: Final = (
+    "The database is away. This waits safely on this machine and is stored when the database is "
+    "back: do not repeat it. No search finds it until then."
+)
 _SEALED: Final = (
     "Either go back to before it ({}) and do the phase anew, or give the next phase's number, or "
     "repeat with {} to seal it a second time."
@@ -124,7 +129,7 @@ def render_receipt(outcome: Receipt) -> Fields:
     match outcome:
         case Skipped(reason):
             fields = _answer(reason, success=False)
-        case MemoryAdded() | AlreadyKnown() | MemoryRejected() | MemoryDeclined():
+        case MemoryAdded() | AlreadyKnown() | MemoryRejected() | MemoryDeclined() | MemoryWaiting():
             fields = _render_added(outcome)
         case MemoryForgotten(memory_id, erased, notes):
             hidden = (
@@ -186,7 +191,9 @@ def _render_captured(report: CaptureReport | SuggestionsDecided | MemoryReviewed
     return _answer(message, kept=kept, suggested=asked)
 
 
-def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined) -> Fields:
+def _render_added(
+    outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryDeclined | MemoryWaiting,
+) -> Fields:
     match outcome:
         case MemoryAdded(record):
             inserted = "replaced" if outcome.replaced else "inserted"
@@ -216,6 +223,14 @@ def _render_added(outcome: MemoryAdded | AlreadyKnown | MemoryRejected | MemoryD
                 memoryId=record.id,
                 outcome="known",
                 content=_shorten(record.content),
+                durable=record.durable,
+                redactions=_render_redactions(redactions),
+            )
+        case MemoryWaiting(record, redactions):
+            return _answer(
+                _WAITS,
+                memoryId=record.id,
+                outcome="waiting",
                 durable=record.durable,
                 redactions=_render_redactions(redactions),
             )

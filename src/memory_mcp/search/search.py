@@ -11,7 +11,7 @@ from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View
 from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud
+from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud, describe_waiting
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.members import find_author
@@ -110,6 +110,7 @@ async def search_memories(
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
         found = await _find(workspace, asked, head)
+        found = replace(found, notes=(*found.notes, *await describe_waiting(workspace)))
     found = replace(found, hits=mark_standing(workspace, found.hits))
     found = await _add_strangers(workspace, found, asked)
     if unindexed := unindexed or describe_unindexed(workspace):

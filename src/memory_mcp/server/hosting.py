@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from memory_mcp.build import build_embedder
 from memory_mcp.config.places import find_held_project
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.limits import DATABASE_CONNECTIONS_OF_TENANT_MAX
 from memory_mcp.server.admission import find_authenticator, refuse_taken_port
 from memory_mcp.server.http import Address, make_web_server
 from memory_mcp.server.http.authentication import Authenticator
@@ -126,6 +127,7 @@ def settings_of(settings: Settings, tenant: Tenant) -> Settings:
         meta=settings.meta or tenant.read_only,
         toolsets=tuple(each for each in settings.toolsets if each != "hooks"),
         provider="local" if settings.provider in ("auto", "supermemory") else settings.provider,
+        postgres_connections=DATABASE_CONNECTIONS_OF_TENANT_MAX,
         nudge_queue="",
         untrusted=(),
         warnings=(),  # they are for whoever runs the server, whose log has them

@@ -11,9 +11,10 @@ from uuid import uuid4
 
 from anyio import CancelScope
 from mcp.server import MCPServer
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.apps import Apps
 
-from memory_mcp import __version__, bootstrap, maintenance, sessions, sync
+from memory_mcp import __version__, bootstrap, maintenance, memories, sessions, sync
 from memory_mcp.build import build_workspace, prepare_held_project
 from memory_mcp.config.settings import Settings
 from memory_mcp.engine.workspace import Workspace
@@ -91,7 +92,7 @@ def make_server(
         # the order counts: `_end_tasks` waits for the first of them
         local = () if hosted else (_mirror, _work_off, bootstrap.keep_rendered)
         works = (_catch_up if not hosted else _catch_up_silently, _encode,
-                 subscriptions.keep_notifying, *local)  # fmt: skip
+                 memories.keep_delivered, subscriptions.keep_notifying, *local)  # fmt: skip
         tasks = [asyncio.create_task(work(built.workspace, leaving)) for work in works]
         tasks.append(asyncio.create_task(built.keep_following(leaving)))
         try:
@@ -119,6 +120,9 @@ def make_server(
         extensions=[Apps()],
     )
     add_handlers(server, subscriptions)
+    # `Calls` makes the spans: the SDK's hold what clients say, and it has no way to leave them out
+    chain = server._lowlevel_server.middleware  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    chain[:] = [each for each in chain if not isinstance(each, OpenTelemetryMiddleware)]
     return server
 
 

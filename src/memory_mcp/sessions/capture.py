@@ -33,7 +33,13 @@ from memory_mcp.domain.captures import (
     replace_states,
     withdraw_since,
 )
-from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded, MemoryDeclined, Skipped
+from memory_mcp.domain.outcomes import (
+    AddOutcome,
+    MemoryAdded,
+    MemoryDeclined,
+    MemoryWaiting,
+    Skipped,
+)
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.sessions import SessionEnded, Turn
 from memory_mcp.domain.timeline import Timeline
@@ -104,7 +110,7 @@ async def capture_turns(
         if mode == "auto":
             outcome = await _keep(workspace, capture)
             kept += [outcome] if isinstance(outcome, MemoryAdded) else []
-            state = "kept" if isinstance(outcome, MemoryAdded) else "decided"
+            state = "kept" if isinstance(outcome, MemoryAdded | MemoryWaiting) else "decided"
         elif await is_known(workspace, _make_draft(capture)):
             state = "decided"
         noted.append(_make_suggestion(workspace, capture, head.timeline).moved_to(state))

@@ -58,14 +58,14 @@ def find_client(scope: Scope, proxies: Sequence[Network]) -> str:
     """The address of the client; what a proxy says of it counts only if that proxy was named."""
     client = scope.get("client")
     address = client[0] if client else ""
-    if not _is_among(address, proxies):
+    if not is_among(address, proxies):
         return address
     passed = b",".join(find_headers(scope, b"x-forwarded-for")).decode("latin-1").split(",")
     for hop in reversed([each.strip() for each in passed]):
         if not _is_address(hop):
             break  # what stands before it was written by nobody who can be named
         address = hop
-        if not _is_among(hop, proxies):
+        if not is_among(hop, proxies):
             break
     return address
 
@@ -78,5 +78,6 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _is_among(address: str, networks: Sequence[Network]) -> bool:
+def is_among(address: str, networks: Sequence[Network]) -> bool:
+    """Whether it is an address of one of these networks."""
     return _is_address(address) and any(ip_address(address) in network for network in networks)

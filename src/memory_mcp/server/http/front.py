@@ -19,6 +19,7 @@ from starlette.datastructures import QueryParams
 
 from memory_mcp.config.values import Network
 from memory_mcp.domain.limits import (
+    HTTP_CONNECTIONS_OF_ONE_MAX,
     HTTP_FAILURES_PER_MINUTE_MAX,
     HTTP_RATE_PER_MINUTE_DEFAULT,
     HTTP_REQUESTS_OF_ONE_MAX,
@@ -52,10 +53,11 @@ _TWO_PROJECTS: Final = Reply(400, "The request names two projects. Name one.")
 
 @frozen
 class Limits:
-    """What one identity may do, and whom the server believes about addresses."""
+    """What one identity, and one address, may do; whom the server believes about addresses."""
 
     per_minute: float = HTTP_RATE_PER_MINUTE_DEFAULT
     requests_of_one: int = HTTP_REQUESTS_OF_ONE_MAX
+    requests_from_one: int = HTTP_CONNECTIONS_OF_ONE_MAX
     proxies: tuple[Network, ...] = ()
 
 
@@ -64,6 +66,7 @@ class _Request:
     """A request that is being answered. `cut` says that it was ended from here."""
 
     identity: Identity | None
+    client: str = ""
     task: asyncio.Task[None] | None = None
     status: int = 0
     cut: bool = False
@@ -88,6 +91,11 @@ class Front:
         self._failures = Rates(HTTP_FAILURES_PER_MINUTE_MAX, HTTP_FAILURES_PER_MINUTE_MAX)
         self._requests: set[_Request] = set()
 
+    @property
+    def proxies(self) -> tuple[Network, ...]:
+        """Who passes on the requests of others."""
+        return self._limits.proxies
+
     async def admit(self, scope: Scope) -> Reply | None:
         """Note who asks; or the answer, before anything of the body is read."""
         found = await self._admit(scope)
@@ -96,6 +104,10 @@ class Front:
         return found
 
     async def _admit(self, scope: Scope) -> Reply | None:
+        client = find_client(scope, self._limits.proxies)
+        from_there = sum(request.client == client for request in self._requests)
+        if from_there >= self._limits.requests_from_one:
+            return _slow_down("Too many requests at once from this address.", 5)
         if self._authenticator is None:
             return None if self._tenants.serves(scope["path"]) else _NO_TENANT
         if scope["path"].startswith(_METADATA) and self._authenticator.issuer:
@@ -166,7 +178,8 @@ class Front:
 
     async def answer(self, scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
         """Answer a request that was admitted; note how, and end it if it may not go on."""
-        request = _Request(scope.get("memory_mcp.identity"))
+        client = find_client(scope, self._limits.proxies)
+        request = _Request(scope.get("memory_mcp.identity"), client)
         tenant: Tenant | None = scope.get("memory_mcp.tenant")
         began = asyncio.get_running_loop().time()
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,8 +12,14 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from memory_mcp.domain.limits import HTTP_CONNECTIONS_MAX, HTTP_HEADER_SECONDS_MAX
+from memory_mcp.config.values import Network
+from memory_mcp.domain.limits import (
+    HTTP_CONNECTIONS_MAX,
+    HTTP_CONNECTIONS_OF_ONE_MAX,
+    HTTP_HEADER_SECONDS_MAX,
+)
 from memory_mcp.frozen import frozen
+from memory_mcp.server.http.authentication import is_among
 from memory_mcp.server.http.front import Front
 
 _LOG: Final = logging.getLogger("memory_mcp")
@@ -42,11 +49,15 @@ def make_web_server(
 ) -> uvicorn.Server:
     """What serves until the process is asked to end."""
     AppStatus.disable_automatic_graceful_drain()  # it would cut the answers of calls under way
+
+    class AcceptedConnection(_LimitedConnection):
+        proxies = front.proxies
+
     config = uvicorn.Config(
         front.gate,
         host=address.host,
         port=address.port,
-        http=_ImpatientConnection,
+        http=AcceptedConnection,
         ws="none",
         log_level=log_level.lower(),
         log_config=None,
@@ -91,13 +102,29 @@ class _OrderlyServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-class _ImpatientConnection(H11Protocol):
-    """A connection that is closed when the head of a request takes too long."""
+def _find_peer(connection: object) -> str:
+    """The address of the other side; '' if it has none."""
+    peer: tuple[str, int] | None = getattr(connection, "client", None)
+    return peer[0] if peer else ""
 
+
+class _LimitedConnection(H11Protocol):
+    """One that is closed if the head of a request takes too long, or its address has too many.
+
+    Those of `proxies` stand for many clients, whose requests `Front` counts.
+    """
+
+    proxies: Sequence[Network] = ()
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # as uvicorn has it
         super().connection_made(transport)
+        address = _find_peer(self)
+        same = sum(_find_peer(each) == address for each in self.connections)
+        if same > HTTP_CONNECTIONS_OF_ONE_MAX and not is_among(address, self.proxies):
+            _LOG.warning("A connection over HTTP was closed: its address has too many.")
+            transport.close()
+            return
         self._await_head()
 
     def data_received(self, data: bytes) -> None:

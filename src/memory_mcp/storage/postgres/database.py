@@ -27,12 +27,13 @@ from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.limits import (
     DATABASE_CONNECT_SECONDS_MAX,
     DATABASE_CONNECTIONS_MAX,
+    DATABASE_IDLE_SECONDS_MAX,
     DATABASE_LOCK_SECONDS_MAX,
     DATABASE_LOOK_SECONDS_MAX,
     DATABASE_POOL_SECONDS_MAX,
     STATEMENT_SECONDS_MAX,
 )
-from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
+from memory_mcp.errors import DatabaseAwayError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.storage.postgres.schema import (
     NAMESPACE,
@@ -79,15 +80,22 @@ class _SchemaBehindError(Exception):
 class Postgres:
     """Runs statements on the database at this URL, whose schema it brings up to date first.
 
-    The database shows it the memories of this principal and no others.
+    The database shows it the memories of this principal and no others. While it is away, its errors
+    say what `describe_waiting` says.
 
-    Errors of every method: `StoreUnavailableError` if the database cannot be reached, refuses, does
-    not answer in time, or is a read-only standby; `NewerSchemaError` if a newer memory-mcp made its
-    tables; `StoreDamagedError` if PostgreSQL says that its files are broken.
+    Errors of every method: `DatabaseAwayError` if the database cannot be reached, does not answer
+    in time, or is a read-only standby; `StoreUnavailableError` if it refuses; `NewerSchemaError` if
+    a newer memory-mcp made its tables; `StoreDamagedError` if PostgreSQL says that its files are
+    broken.
     """
 
     def __init__(
-        self, url: str, principal: Principal, *, connections_max: int = DATABASE_CONNECTIONS_MAX
+        self,
+        url: str,
+        principal: Principal,
+        *,
+        connections_max: int = DATABASE_CONNECTIONS_MAX,
+        describe_waiting: Callable[[], str] = lambda: "",
     ) -> None:
         self.url = url
         self.principal = principal
@@ -96,6 +104,7 @@ class Postgres:
         said = {f"memory_mcp.{name}": value for name, value in vars(principal).items()}
         self._session = {**_SESSION, **said, "application_name": self.speaker}
         self._connections_max = connections_max
+        self._describe_waiting = describe_waiting
         self._migrating: asyncio.Task[None] | None = None
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
@@ -194,7 +203,7 @@ class Postgres:
         except TimeoutError as error:
             if pool.get_idle_size() or pool.get_size() < self._connections_max:
                 raise
-            raise StoreUnavailableError(
+            raise DatabaseAwayError(
                 f"All {self._connections_max} connections of this process to {self.name} have been "
                 f"busy for {DATABASE_POOL_SECONDS_MAX:.0f} s. Nothing was changed; try again."
             ) from error
@@ -237,6 +246,7 @@ class Postgres:
                     max_size=self._connections_max,
                     init=self._prepare,
                     reset=_keep_session,
+                    max_inactive_connection_lifetime=DATABASE_IDLE_SECONDS_MAX,
                     timeout=DATABASE_CONNECT_SECONDS_MAX,
                     command_timeout=STATEMENT_SECONDS_MAX + DATABASE_CONNECT_SECONDS_MAX,
                 )
@@ -258,7 +268,7 @@ class Postgres:
             )
         names, values = list(self._session), list(self._session.values())
         if await connection.fetchval(_BEGIN_SESSION, names, values):
-            raise StoreUnavailableError(_STANDBY.format(name=self.name))
+            raise DatabaseAwayError(_STANDBY.format(name=self.name))
         if not await is_up_to_date(connection, self.name):
             raise _SchemaBehindError
 
@@ -284,22 +294,25 @@ class Postgres:
             return StoreDamagedError(
                 f"{self.name} says that its files are damaged ({says}). Restore it from a backup."
             )
-        sentence = next(text for kinds, text in _SENTENCES if isinstance(error, kinds))
-        return StoreUnavailableError(sentence.format(name=self.name, says=says))
+        _, raised, sentence = next(each for each in _SENTENCES if isinstance(error, each[0]))
+        waiting = self._describe_waiting() if raised is DatabaseAwayError else ""
+        return raised(f"{sentence.format(name=self.name, says=says)} {waiting}".rstrip())
 
 
 _STANDBY: Final = (
     "{name} is a read-only standby. Name the primary in MEMORY_POSTGRES_URL, or both with "
     "`target_session_attrs=read-write`; nothing was changed."
 )
-_SENTENCES: Final[tuple[tuple[Any, str], ...]] = (
-    (asyncpg.ReadOnlySQLTransactionError, _STANDBY),
+_SENTENCES: Final[tuple[tuple[Any, type[StoreUnavailableError], str], ...]] = (
+    (asyncpg.ReadOnlySQLTransactionError, DatabaseAwayError, _STANDBY),
     (
         (asyncpg.QueryCanceledError, asyncpg.LockNotAvailableError),
+        DatabaseAwayError,
         "{name} did not do it in time ({says}). Nothing was changed; try again.",
     ),
     (
         asyncpg.TooManyConnectionsError,
+        DatabaseAwayError,
         "{name} takes no more connections ({says}). Try again, or raise its max_connections.",
     ),
     (
@@ -308,15 +321,21 @@ _SENTENCES: Final[tuple[tuple[Any, str], ...]] = (
             asyncpg.InvalidCatalogNameError,
             asyncpg.InsufficientPrivilegeError,
         ),
+        StoreUnavailableError,
         "{name} refuses ({says}). Correct MEMORY_POSTGRES_URL, or give that role the right.",
     ),
     (
         _LOST,
+        DatabaseAwayError,
         "{name} cannot be reached ({says}). What was acknowledged is safe there; try again later.",
     ),
-    (Exception, "{name} refused a statement ({says}). Run `memory-mcp doctor`."),
+    (
+        Exception,
+        StoreUnavailableError,
+        "{name} refused a statement ({says}). Run `memory-mcp doctor`.",
+    ),
 )
-"""What is said of each kind of failure; the first that fits."""
+"""What each kind of failure raises, and says; the first that fits."""
 
 _BEGIN_SESSION: Final = """
     SELECT pg_is_in_recovery() FROM (
