@@ -34,6 +34,7 @@ PHASE_MAX: Final = 9_999  # keeps checkpoint ids short; no pipeline has more pha
 BRANCH_CHARS_MAX: Final = 200  # an agent's id of a node of its tree, at full length
 HEAD_MOVES_RETRY_MAX: Final = 20  # replans of a move because another session moved first
 HEAD_BYTES_MAX: Final = 16_777_216  # a head of 20,000 checkpoints
+HEAD_ENTRIES_MAX: Final = 256  # of a timeline in the head itself: 30 kB, written twice a move
 HISTORY_BYTES_MAX: Final = 33_554_432  # 60,000 moves; more cannot be read between two calls
 LOCK_SECONDS_MAX: Final = 10.0  # a move takes milliseconds; this long, a process hangs
 TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older files are litter

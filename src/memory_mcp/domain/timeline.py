@@ -3,10 +3,9 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from heapq import nlargest
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 from pydantic import ConfigDict, Field
 
@@ -39,6 +38,8 @@ from memory_mcp.domain.record import Approval, FrozenModel, Lineage, Record, Tim
 from memory_mcp.frozen import frozen
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+_APPROVED: Final[tuple[Approval, ...]] = ("approved", "auto")
 
 _ANCESTORS_MAX: Final = 64
 """Segments whose ancestors are remembered: a report names ten checkpoints and ten lines."""
@@ -136,6 +137,7 @@ class _Cache:
 
     def __init__(self) -> None:
         self.complete: bool | None = None
+        self.branches: tuple[BranchName, ...] | None = None
         self.opened: dict[BranchName, list[SegmentId]] | None = None
         self.children: dict[SegmentId, list[SegmentId]] | None = None
         self.in_effect: dict[BranchName, list[RecordId]] | None = None
@@ -191,10 +193,28 @@ class Timeline(FrozenModel):
         If they are moves of the branches that they concern, other branches stand where they stood:
         what was found out about these is kept.
         """
-        after = Timeline(**{**dict(self), **changes})
+        after = _make_timeline({**dict(self), **changes})
         if concerns is not None and self._complete:
             after._inherit(self, concerns)
         return after
+
+    def find_beyond(self, part: "Timeline") -> "Timeline | None":
+        """What this timeline has and the part has not; None if the part has anything else."""
+        beyond: dict[str, Any] = {}
+        for name, mine in self:
+            theirs = getattr(part, name)
+            if isinstance(mine, frozenset):
+                holds, beyond[name] = mine >= theirs, mine - theirs
+            else:
+                holds = mine.items() >= theirs.items()
+                beyond[name] = {key: each for key, each in mine.items() if key not in theirs}
+            if not holds:
+                return None
+        return _make_timeline(beyond)
+
+    def count(self) -> int:
+        """How many entries it has: segments, moves and all else."""
+        return sum(len(each) for _, each in self)
 
     def find_next(self, step: object, make: Callable[[], "Timeline"]) -> "Timeline":
         """The timeline after a step: that of the last call, or else made now."""
@@ -208,11 +228,17 @@ class Timeline(FrozenModel):
         untouched = self.segments.items() >= before.segments.items()
         if not untouched or not self._knows_parents(begun):
             return
-        opened = dict(before._opened)
+        cache, known, opened = self._cache, before._cache, dict(before._opened)
+        children = dict(before._children)
         for segment in begun:
-            opened[segment.branch] = sorted([*opened.get(segment.branch, ()), segment.id], key=_age)
-        cache, known = self._cache, before._cache
-        cache.complete, cache.opened = True, opened
+            opened[segment.branch] = _sort_by_age([*opened.get(segment.branch, ()), segment.id])
+            for parent in segment.parents:
+                children[parent] = [*children.get(parent, ()), segment.id]
+        cache.complete, cache.opened, cache.children = True, opened, children
+        sealed = self._inherit_decided(before)
+        same = (self.given_up, self.undone) == (before.given_up, before.undone)
+        if same:
+            cache.in_effect = known.in_effect
         cache.ancestors = dict(known.ancestors)
         cache.positions = {b: p for b, p in known.positions.items() if b not in concerns}
         cache.held = {b: held for b, held in known.held.items() if {b} == {*concerns}}
@@ -220,17 +246,33 @@ class Timeline(FrozenModel):
             branch, parents = segment.branch, frozenset(segment.parents)
             chain = known.chains.get(branch)
             grew = opened[branch][:-1] == before._find_opened(branch)
-            same = self._find_abandoned(branch) == before._find_abandoned(branch)
             if chain is not None and grew and same and parents <= chain:
                 was = before._position(branch)
                 tips = (*(tip for tip in was.tips if tip not in parents), segment.id)
                 cache.positions[branch] = _Position(tips, (*was.on, segment.id), was.off)
-                cache.chains[branch] = chain | {segment.id}
+                cache.chains[branch] = grown = chain | {segment.id}
+                if sealed is not None and branch in known.valid:
+                    more = [c for c in sealed if self._lies_on(grown, c)]
+                    cache.valid[branch] = [*known.valid[branch], *more]
+
+    def _inherit_decided(self, before: "Timeline") -> list[Checkpoint] | None:
+        """The approved checkpoints that came last, if all others are what they were."""
+        known = before._cache.decided
+        if known is None or not self.checkpoints.items() >= before.checkpoints.items():
+            return None
+        fresh = [c for c in self.checkpoints.values() if c.id not in before.checkpoints]
+        approved = sorted((c for c in fresh if c.approval in _APPROVED), key=_order)
+        if known and approved and _order(approved[0]) < _order(known[-1]):
+            return None
+        self._cache.decided = [*known, *approved]
+        return approved
 
     @property
     def branches(self) -> tuple[BranchName, ...]:
         """Every branch, `main` first."""
-        return (MAIN, *sorted(self._opened.keys() - {MAIN}))
+        if self._cache.branches is None:
+            self._cache.branches = (MAIN, *sorted(self._opened.keys() - {MAIN}))
+        return self._cache.branches
 
     def find_first(self, branch: BranchName) -> SegmentId | None:
         """The first segment that was begun on the branch; None if there is no such branch."""
@@ -302,24 +344,19 @@ class Timeline(FrozenModel):
 
     def descendants(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything that grew from them."""
-        if self._cache.children is None:
-            self._cache.children = {}
-            for segment in self.segments.values():
-                for parent in segment.parents:
-                    self._cache.children.setdefault(parent, []).append(segment.id)
-        children = self._cache.children
+        children = self._children
         return _closure(starts, lambda segment: children.get(segment, ()))
 
     def decided(self) -> list[Checkpoint]:
         """The approved checkpoints of every branch, oldest first."""
         if self._cache.decided is None:
-            self._cache.decided = self._checkpoints("approved", "auto")
+            self._cache.decided = self._checkpoints(*_APPROVED)
         return self._cache.decided
 
     def pending(self, branch: BranchName) -> list[Checkpoint]:
         """The checkpoints on the branch that nobody has decided yet, oldest first."""
         chain = self.chain(branch)
-        return [c for c in self._checkpoints("pending") if self._known(c.seals) <= chain]
+        return [c for c in self._checkpoints("pending") if self._lies_on(chain, c)]
 
     def answered(self, branch: BranchName) -> list[Checkpoint]:
         """The checkpoints on the branch that were approved or skipped, oldest first."""
@@ -331,7 +368,7 @@ class Timeline(FrozenModel):
         """The approved checkpoints on the branch, oldest first."""
         if branch not in self._cache.valid:
             chain = self.chain(branch)
-            self._cache.valid[branch] = [c for c in self.decided() if self._known(c.seals) <= chain]
+            self._cache.valid[branch] = [c for c in self.decided() if self._lies_on(chain, c)]
         return self._cache.valid[branch]
 
     def invalidated(
@@ -342,9 +379,7 @@ class Timeline(FrozenModel):
         tips = [line.tips for line in self.left_lines(holding) if line.branch == branch]
         left = self.ancestors(tip for line in tips for tip in line)
         gone = [
-            c
-            for c in self.decided()
-            if not self._known(c.seals) <= chain and left.issuperset(c.seals)
+            c for c in self.decided() if left.issuperset(c.seals) and not self._lies_on(chain, c)
         ]
         lines = (
             [self.ancestors(line) for line in tips] if any(len(c.seals) > 1 for c in gone) else []
@@ -364,8 +399,8 @@ class Timeline(FrozenModel):
             for line in self.lines.values()
             if not held.issuperset(line.tips) and not self.forgotten.intersection(line.tips)
         ]
-        adrift = frozenset(holding) - held
-        adrift -= self.ancestors(tip for line in left for tip in line.tips)
+        if adrift := frozenset(holding) - held:
+            adrift -= self.ancestors(tip for line in left for tip in line.tips)
         for line in left if adrift else ():
             adrift -= self.find_restore_effect(line.branch, line).chain
         left += self._make_adrift_lines(adrift)
@@ -437,12 +472,12 @@ class Timeline(FrozenModel):
         base: list[SegmentId] = []
         if branch != MAIN:
             forked_from = self.chain(branch).difference(self._find_opened(branch))
-            base = sorted(nlargest(LINEAGE_SEGMENTS_MAX, forked_from, key=_age), key=_age)
+            base = _sort_by_age(forked_from)[-LINEAGE_SEGMENTS_MAX:]
         given_up: dict[RecordId, tuple[SegmentId, ...]] = {}
         room = LINEAGE_SEGMENTS_MAX
         for move, gone in sorted(self._moves_in_effect(branch), reverse=True):
             if room > 0:
-                given_up[move] = tuple(sorted(gone.segments, key=_age)[-room:])
+                given_up[move] = tuple(_sort_by_age(gone.segments)[-room:])
                 room -= len(given_up[move])
         undone = {
             move
@@ -459,7 +494,7 @@ class Timeline(FrozenModel):
 
     def _checkpoints(self, *approvals: Approval) -> list[Checkpoint]:
         found = [c for c in self.checkpoints.values() if c.approval in approvals]
-        return sorted(found, key=lambda c: (c.at, c.move))
+        return sorted(found, key=_order)
 
     def _moves_in_effect(
         self, branch: BranchName, undoes: Collection[RecordId] = ()
@@ -480,9 +515,12 @@ class Timeline(FrozenModel):
     ) -> frozenset[SegmentId]:
         return _union(gone.segments for _, gone in self._moves_in_effect(branch, frozenset(undoes)))
 
-    def _known(self, segments: Iterable[SegmentId]) -> set[SegmentId]:
-        known = self.segments
-        return {s for s in segments if s in known or s == ROOT}
+    def _lies_on(self, chain: frozenset[SegmentId], checkpoint: Checkpoint) -> bool:
+        """Whether all that the checkpoint seals is on the chain, as far as it is known."""
+        known, seals = self.segments, checkpoint.seals
+        return chain.issuperset(seals) or all(
+            s in chain or (s not in known and s != ROOT) for s in seals
+        )
 
     def _find_opened(self, branch: BranchName) -> list[SegmentId]:
         """The segments begun on the branch, oldest first."""
@@ -508,6 +546,16 @@ class Timeline(FrozenModel):
                 opened.setdefault(self.segments[segment].branch, []).append(segment)
             self._cache.opened = opened
         return self._cache.opened
+
+    @property
+    def _children(self) -> dict[SegmentId, list[SegmentId]]:
+        """The segments that stand on each segment."""
+        if self._cache.children is None:
+            self._cache.children = {}
+            for segment in self.segments.values():
+                for parent in segment.parents:
+                    self._cache.children.setdefault(parent, []).append(segment.id)
+        return self._cache.children
 
     def _position(self, branch: BranchName) -> _Position:
         cache = self._cache.positions
@@ -539,9 +587,10 @@ class Timeline(FrozenModel):
         return tuple([s for s in self._find_opened(branch) if s not in off]), off
 
     def _find_chain(self, position: _Position) -> frozenset[SegmentId]:
-        # the tips reach nearly all of it, and what one segment reaches is remembered
-        reached = self.ancestors(position.tips).union(self.ancestors(position.on), position.base)
-        return reached - position.off
+        reached = self.ancestors(position.tips)
+        if not reached.issuperset(position.on):
+            reached |= self.ancestors(position.on)
+        return reached.union(position.base) - position.off
 
     def _make_adrift_lines(self, segments: frozenset[SegmentId]) -> list[Line]:
         """A line for each of the newest of these segments."""
@@ -576,9 +625,50 @@ class Timeline(FrozenModel):
         return {move for move, gone in self._moves_in_effect(branch) if segment in gone.segments}
 
 
+def join_parts(parts: Sequence[Timeline]) -> Timeline:
+    """The timeline of which these are the parts, the later ones of two that say different."""
+    joined: dict[str, Any] = {}
+    for part in parts:
+        for name, each in part:
+            if isinstance(each, frozenset):
+                joined.setdefault(name, set()).update(each)
+            else:
+                joined.setdefault(name, {}).update(each)
+    return _make_timeline(joined)
+
+
+def _make_timeline(fields: Mapping[str, Any]) -> Timeline:
+    """A timeline of parts that are valid: to validate a thousand of them anew takes longest.
+
+    Raises:
+        ValueError: it has too many of them.
+    """
+    for name, values in fields.items():
+        if len(values) > TIMELINE_SEGMENTS_MAX:
+            raise ValueError(
+                f"a timeline of {len(values):,} {name}: {TIMELINE_SEGMENTS_MAX:,} at most"
+            )
+    made: dict[str, Any] = {
+        name: frozenset(cast("set[str]", values)) if isinstance(values, set) else values
+        for name, values in fields.items()
+    }
+    return Timeline.model_construct(None, **made)
+
+
+def _order(checkpoint: Checkpoint) -> tuple[datetime, RecordId]:
+    return checkpoint.at, checkpoint.move
+
+
 def _age(segment: SegmentId) -> tuple[bool, SegmentId]:
     """Sort key: ids are made in the order of time, and the first segment has none."""
     return segment != ROOT, segment
+
+
+def _sort_by_age(segments: Iterable[SegmentId]) -> list[SegmentId]:
+    every = sorted(segments)  # without a key, and the first segment put where it belongs after
+    if every and every[-1] == ROOT:
+        every = [ROOT, *every[:-1]]
+    return every
 
 
 def _union(sets: Iterable[frozenset[SegmentId]]) -> frozenset[SegmentId]:

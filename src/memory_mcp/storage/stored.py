@@ -5,16 +5,22 @@ And records as rows of an index, which has the same columns in every database.
 
 import json
 import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, Final
 
-from pydantic import ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 from pydantic_core import to_json
 
-from memory_mcp.domain.fields import escape_unprintable, explain_validation_error, find_cycle
+from memory_mcp.domain.fields import (
+    StrictInt,
+    escape_unprintable,
+    explain_validation_error,
+    find_cycle,
+)
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, mark_id
 from memory_mcp.domain.json_input import load_json
-from memory_mcp.domain.limits import RECORD_BYTES_MAX
+from memory_mcp.domain.limits import HEAD_BYTES_MAX, RECORD_BYTES_MAX
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import (
     SCHEMA_VERSION,
@@ -24,8 +30,21 @@ from memory_mcp.domain.record import (
     format_time,
 )
 from memory_mcp.domain.search import Candidate, Chunk, SearchFields
-from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
+from memory_mcp.domain.timeline import Checkpoint, Head, Timeline, join_parts
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
+
+_NOTHING: Final = Timeline()
+_DECIDED: Final = frozenset({"approved", "auto"})
+_CHECKPOINTS_SHOWN: Final = 10
+"""Newest checkpoints that a head names for people, wherever they are kept."""
+
+
+class EarlierPart(FrozenModel):
+    """Where the part of a timeline is that its head goes on from: the first bytes of a file."""
+
+    file: Annotated[str, StringConstraints(pattern=r"^memory-head-[0-9a-f]{8}\.jsonl$")]
+    size: StrictInt = Field(ge=1, le=HEAD_BYTES_MAX)
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 def dump_record(record: Record) -> bytes:
@@ -98,32 +117,62 @@ def explain_parse_error(error: Exception) -> str:
             return "not a JSON object in UTF-8"
 
 
-def parse_head(where: str, data: bytes) -> Head:
-    """Parse the bytes of a head; errors name `where` they are.
+def parse_head(where: str, data: bytes, earlier: Timeline = _NOTHING) -> Head:
+    """Parse the bytes of a head that goes on from an `earlier` part; errors name `where` they are.
 
     Raises:
         StoreDamagedError: it is no head, or one on which nothing could be written.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
-    try:
-        fields = load_json(data)
-        version = fields["schema_version"]
-        if version > SCHEMA_VERSION:
-            raise NewerSchemaError(where, version, SCHEMA_VERSION)
+    with _naming_damage(where):
+        fields = _load_head(where, data)
         head = Head(
             project=fields["project"],
             revision=fields["revision"],
-            timeline=_parse_timeline(fields),
+            timeline=join_parts([earlier, _parse_timeline(fields)]),
             last=Record.model_validate(fields["last"]) if fields.get("last") else None,
             with_last=tuple(Record.model_validate(r) for r in fields.get("with_last", [])),
         )
         _require_valid(head.timeline)
+        return head
+
+
+def parse_head_part(where: str, data: bytes) -> EarlierPart | None:
+    """The earlier part that a head goes on from; raises as `parse_head` does."""
+    with _naming_damage(where):
+        part = _load_head(where, data).get("earlier")
+        return EarlierPart.model_validate(part) if part else None
+
+
+def parse_earlier_part(where: str, data: bytes) -> Timeline:
+    """The timeline in the lines of an earlier part; raises as `parse_head` does."""
+    with _naming_damage(where):
+        return join_parts([_parse_timeline(load_json(line)) for line in data.splitlines()])
+
+
+def dump_earlier_part(part: Timeline) -> bytes:
+    """A part of a timeline as one line."""
+    fields = {"checkpoints": [*part.checkpoints.values()], **_list_rest(part)}
+    return to_json({name: value for name, value in fields.items() if value})
+
+
+@contextmanager
+def _naming_damage(where: str) -> Generator[None]:
+    try:
+        yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreDamagedError(
             f"{where} is damaged ({explain_parse_error(error)}). Nothing is lost: "
             "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
         ) from error
-    return head
+
+
+def _load_head(where: str, data: bytes) -> dict[str, Any]:
+    fields = load_json(data)
+    version = fields["schema_version"]
+    if version > SCHEMA_VERSION:
+        raise NewerSchemaError(where, version, SCHEMA_VERSION)
+    return fields
 
 
 def _require_valid(timeline: Timeline) -> None:
@@ -166,109 +215,59 @@ def _parse_timeline(fields: dict[str, Any]) -> Timeline:
     )
 
 
-class HeadDump:
-    """Makes the bytes of heads, each mostly as the one before it: what is the same is encoded once.
+def dump_head(head: Head, beyond: Timeline, earlier: EarlierPart | None = None) -> bytes:
+    """The bytes of a head, with what people and programs look for at the top.
 
-    With a thousand branches the timeline is nearly all of a head, and a move adds a segment to it.
+    `beyond` is what its timeline has beyond the `earlier` part. Of checkpoints and branches a head
+    with such a part shows the newest beside these.
     """
-
-    def __init__(self) -> None:
-        self._checkpoints, self._segments = _ListDump("checkpoints"), _ListDump("segments")
-        self._dumped: tuple[Timeline, Sequence[bytes]] | None = None
-
-    def dump(self, head: Head) -> bytes:
-        """The bytes of a head, with what people and programs look for at the top."""
-        newest = next(reversed(head.timeline.valid(MAIN)), None)
-        first = {
-            "schema_version": SCHEMA_VERSION,
-            "project": head.project,
-            "revision": head.revision,
-            "head_phase": newest.phase if newest else None,
-            "head_checkpoint": newest.id if newest else None,
-        }
-        last = {
-            "last": head.last.as_json() if head.last else None,
-            "with_last": [record.as_json() for record in head.with_last],
-        }
-        if self._dumped is None or self._dumped[0] is not head.timeline:
-            self._dumped = head.timeline, self._dump_timeline(head.timeline)
-        parts = b",\n".join((_dump_members(first), *self._dumped[1], _dump_members(last)))
-        return b"{\n%b\n}\n" % parts
-
-    def _dump_timeline(self, timeline: Timeline) -> Sequence[bytes]:
-        """The members of a head that its timeline alone decides."""
-        decided = [(c, timeline.holds(c.branch, c.seals)) for c in timeline.decided()]
-        branches = {name: {"tips": timeline.tips(name)} for name in timeline.branches}
-        return (
-            self._checkpoints.dump(decided),
-            _dump_members({"branches": branches}),
-            self._segments.dump([(segment, True) for segment in timeline.segments.values()]),
-            _dump_members(_list_rest(timeline)),
-        )
+    timeline = head.timeline
+    newest = next(reversed(timeline.valid(MAIN)), None)
+    checkpoints = beyond.checkpoints | dict([*timeline.checkpoints.items()][-_CHECKPOINTS_SHOWN:])
+    decided = [c for c in checkpoints.values() if c.approval in _DECIDED]
+    branches = sorted({s.branch for s in beyond.segments.values()} - {MAIN})
+    fields = {
+        "schema_version": SCHEMA_VERSION,
+        "project": head.project,
+        "revision": head.revision,
+        "head_phase": newest.phase if newest else None,
+        "head_checkpoint": newest.id if newest else None,
+        "checkpoints": [
+            _list_fields(c, timeline.holds(c.branch, c.seals))
+            for c in sorted(decided, key=lambda c: (c.at, c.move))
+        ],
+        "branches": {name: {"tips": timeline.tips(name)} for name in (MAIN, *branches)},
+        **({"earlier": earlier} if earlier else {}),
+        **_list_rest(beyond),
+        "undecided": [c for c in beyond.checkpoints.values() if c.approval not in _DECIDED],
+        "last": head.last.as_json() if head.last else None,
+        "with_last": [record.as_json() for record in head.with_last],
+    }
+    return to_json(fields, indent=1) + b"\n"
 
 
-class _ListDump:
-    """Makes the bytes of a list to which a move mostly adds at the end.
-
-    An item is a value, and whether it is in force.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name.encode()
-        self._items: Sequence[tuple[FrozenModel, bool]] = []
-        self._data = b""
-
-    def dump(self, items: Sequence[tuple[FrozenModel, bool]]) -> bytes:
-        """The member of the head with these items."""
-        known = len(self._items)
-        if known == 0 or items[:known] != self._items:
-            known, self._data = 0, b""
-        if more := items[known:]:
-            new = to_json({"": [_list_fields(*each) for each in more]}, indent=1)
-            new = new.removeprefix(b'{\n "": [').removesuffix(b"\n ]\n}")
-            self._data = b"%b,%b" % (self._data, new) if known else new
-        self._items = items
-        return b' "%b": [%b\n ]' % (self._name, self._data) if items else b' "%b": []' % self._name
+def _list_fields(checkpoint: Checkpoint, holds: bool) -> dict[str, Any]:  # noqa: FBT001  # said
+    """What a head says of a checkpoint: its id, phase and status first."""
+    status = "valid" if holds else "invalidated"
+    return {"id": checkpoint.id, "phase": checkpoint.phase, "status": status} | vars(checkpoint)
 
 
-def _list_fields(value: FrozenModel, in_force: bool) -> object:  # noqa: FBT001  # of a pair
-    """What a head says of a value: of a checkpoint its id, phase and status first."""
-    if not isinstance(value, Checkpoint):
-        return value
-    status = "valid" if in_force else "invalidated"
-    return {"id": value.id, "phase": value.phase, "status": status} | vars(value)
-
-
-def _list_rest(timeline: Timeline) -> dict[str, Any]:
-    """The members of a head behind its segments."""
+def _list_rest(part: Timeline) -> dict[str, Any]:
+    """The members of a head that are its timeline, without the checkpoints."""
     return {
-        "left": sorted(timeline.left),
-        "forgotten": sorted(timeline.forgotten),
-        "lines": list(timeline.lines.values()),
+        "segments": [*part.segments.values()],
+        "left": sorted(part.left),
+        "forgotten": sorted(part.forgotten),
+        "lines": [*part.lines.values()],
         "given_up": [
             {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
-            for move, each in timeline.given_up.items()
+            for move, each in part.given_up.items()
         ],
-        "undone": sorted(timeline.undone),
-        "bases": {branch: sorted(base) for branch, base in timeline.bases.items()},
-        "undecided": [
-            c for c in timeline.checkpoints.values() if c.approval in ("pending", "skipped")
-        ],
-        "anchors": [
-            {
-                "move": move,
-                "commit": each.commit,
-                "git_branch": each.git_branch,
-                "segments": each.segments,
-            }
-            for move, each in timeline.anchors.items()
-        ],
-        "moves": sorted(timeline.moves),
+        "undone": sorted(part.undone),
+        "bases": {branch: sorted(base) for branch, base in part.bases.items()},
+        "anchors": [{"move": move, **vars(each)} for move, each in part.anchors.items()],
+        "moves": sorted(part.moves),
     }
-
-
-def _dump_members(fields: dict[str, Any]) -> bytes:
-    return to_json(fields, indent=1).removeprefix(b"{\n").removesuffix(b"\n}")
 
 
 def dump_history_line(record: Record) -> bytes:

@@ -124,10 +124,10 @@ def plan_backtrack(
     if wanted in timeline.moves and (plan := _plan_before_join(timeline, branch, wanted)):
         return plan
     valid = {c.id: c for c in timeline.valid(branch)}
-    names = [*valid, *(c.id for c in timeline.invalidated(branch, holding))]
-    names += [c.id for c in timeline.pending(branch)]
-    names += [line.id for line in timeline.left_lines(holding) if line.branch == branch]
     if wanted not in timeline.checkpoints and wanted not in timeline.lines:
+        names = [*valid, *(c.id for c in timeline.invalidated(branch, holding))]
+        names += [c.id for c in timeline.pending(branch)]
+        names += [line.id for line in timeline.left_lines(holding) if line.branch == branch]
         wanted = resolve_name("checkpoints and lines", wanted, names)
     if wanted in valid:
         return _plan_back_to(timeline, branch, valid[CheckpointId(wanted)])

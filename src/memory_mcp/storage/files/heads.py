@@ -1,49 +1,73 @@
 """The head file, its lock and its history.
 
-    <state>/memory-head.json      the newest head, replaced whole
-    <state>/history.jsonl         every move, one line each: who, when, from, to
-    <machine>/memory-head.lock    held while the head is compared and replaced
+    <state>/memory-head.json          the newest head, replaced whole
+    <state>/memory-head-<hex>.jsonl   the earlier part of its timeline, if that is long; only grows
+    <state>/history.jsonl             every move, one line each: who, when, from, to
+    <machine>/memory-head.lock        held while the head is compared and replaced
 
 A head that this machine did not write came with a repository. Unless the user trusts the project it
 counts as none, and is set aside when a head is made from the records.
 
+A head says how many bytes of which file its earlier part is, and their digest. So it stays small,
+and a move writes what it changes. An earlier part of which anything no longer holds (a forget takes
+checkpoints back, with their text) is not used again: the head goes on from a new one.
+
 Write order, and why:
 
-1. the head, with the move's record inside it (`last`) and the records that were written in one step
+1. what becomes earlier, once the head is large: behind the earlier part, where no head reads it
+   yet, or in a new file if a cut left something there;
+2. the head, with the move's record inside it (`last`) and the records that were written in one step
    with it (`with_last`). This is the commit;
-2. the line of history. A cut before it leaves a gap that the next start fills from the records;
-3. (by the caller) these records themselves, the move's own last. A cut before it is noticed by the
+3. the removal of an earlier part that the head does not go on from, by this write or the next;
+4. the line of history. A cut before it leaves a gap that the next start fills from the records;
+5. (by the caller) these records themselves, the move's own last. A cut before it is noticed by the
    next reader, because the head names them and holds them whole.
 
 The lock makes moves queue; the revision makes them correct.
 """
 
 import asyncio
+import hashlib
 import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
-from memory_mcp.domain.limits import HEAD_BYTES_MAX, HISTORY_BYTES_MAX, LOCK_SECONDS_MAX
+from memory_mcp.domain.limits import (
+    HEAD_BYTES_MAX,
+    HEAD_ENTRIES_MAX,
+    HISTORY_BYTES_MAX,
+    LOCK_SECONDS_MAX,
+)
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
     StoreDamagedError,
     StoreUnavailableError,
 )
+from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
 from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.records import litter_finding
 from memory_mcp.storage.files.trust import ProjectOwnership, compute_digest
-from memory_mcp.storage.stored import HeadDump, dump_history_line, parse_head
+from memory_mcp.storage.stored import (
+    EarlierPart,
+    dump_earlier_part,
+    dump_head,
+    dump_history_line,
+    parse_earlier_part,
+    parse_head,
+    parse_head_part,
+)
 from memory_mcp.storage.threads import in_thread
 
 HEAD_FILE: Final = "memory-head.json"
@@ -52,9 +76,22 @@ _SET_ASIDE_MAX: Final = 9
 HISTORY_FILE: Final = "history.jsonl"
 _LOCK_FILE: Final = "memory-head.lock"
 
+_PARTS: Final = "memory-head-*.jsonl"
 _HISTORY_LINE: Final = re.compile(rb'\{"id": "([0-9a-f-]{36})".*\}$')
 
 _Stamp = tuple[int, int, int, bool]
+_NOTHING: Final = Timeline()
+
+
+@frozen
+class _Loaded:
+    """A head and its bytes, the earlier part that it goes on from, and what is beyond that."""
+
+    head: Head
+    data: bytes
+    part: EarlierPart | None
+    earlier: Timeline
+    beyond: Timeline
 
 
 class LocalHeads:
@@ -75,16 +112,16 @@ class LocalHeads:
         self._below = below
         self._project = _identify(below)
         self._lock = (owned.machine if owned else folder) / _LOCK_FILE
-        self._cached: tuple[_Stamp, Head | None] | None = None
-        self._parsed: tuple[bytes, Head] | None = None
-        self._dump = HeadDump()
-        self._digested = (b"", "")
+        self._cached: tuple[_Stamp, _Loaded | None] | None = None
+        self._parsed: _Loaded | None = None
 
     async def read(self) -> Head | None:
         cached = self._cached  # a move in another thread may clear it at any moment
         if cached is not None and self._stamp() == cached[0]:
-            return self._read()
-        return await asyncio.to_thread(self._read)
+            loaded = self._read()
+        else:
+            loaded = await asyncio.to_thread(self._read)
+        return loaded.head if loaded else None
 
     async def replace(self, head: Head, *, expected: int) -> None:
         with waiting_for(f"the lock {self.folder / _LOCK_FILE}"):
@@ -133,17 +170,23 @@ class LocalHeads:
                 self._disk.remove_all(litter, self.folder)
         return [litter_finding(path, repaired=repair) for path in litter]
 
-    def _read(self) -> Head | None:
-        stamp = self._stamp()
-        if stamp is None:
-            self._cached = None
-            return None
-        cached = self._cached
-        if cached is None or cached[0] != stamp:
-            self._cached = cached = (stamp, self._load())
-        return cached[1]
+    def _read(self) -> _Loaded | None:
+        while (stamp := self._stamp()) is not None:
+            cached = self._cached
+            if cached is not None and cached[0] == stamp:
+                return cached[1]
+            try:
+                loaded = self._load()
+            except StoreDamagedError:
+                if self._stamp() == stamp:
+                    raise
+                continue  # another process has replaced it, and removed the part before it
+            self._cached = stamp, loaded
+            return loaded
+        self._cached = None
+        return None
 
-    def _load(self) -> Head | None:
+    def _load(self) -> _Loaded | None:
         """The head in the file, unless it came with a repository that is not trusted."""
         path = self._head
         owned = self._owned
@@ -160,25 +203,44 @@ class LocalHeads:
             raise self._disk.unavailable(error, path, "read") from error
         if not ours:
             return None
-        if owned and not (
-            owned.trusted() or owned.ledger.knows(HEAD_FILE, self._compute_digest(data))
-        ):
+        if owned and not (owned.trusted() or owned.ledger.knows(HEAD_FILE, compute_digest(data))):
             parse_head(str(path), data)  # one that is damaged is reported all the same
             return None
         return self._parse(data)
 
-    def _parse(self, data: bytes) -> Head:
-        """The head of these bytes. To compare a large one costs less than to parse it again."""
-        parsed = self._parsed
-        if parsed is None or parsed[0] != data:
-            self._parsed = parsed = data, parse_head(str(self._head), data)
-        return parsed[1]
+    def _parse(self, data: bytes) -> _Loaded:
+        """The head of these bytes. To compare them costs less than to parse them again."""
+        known = self._parsed
+        if known is None or known.data != data:
+            part = parse_head_part(str(self._head), data)
+            if part is None:
+                earlier = _NOTHING
+            elif known is not None and known.part == part:
+                earlier = known.earlier
+            else:
+                earlier = self._load_earlier(part)
+            head = parse_head(str(self._head), data, earlier)
+            beyond = head.timeline.find_beyond(earlier) or _NOTHING
+            self._parsed = known = _Loaded(head, data, part, earlier, beyond)
+        return known
 
-    def _compute_digest(self, data: bytes) -> str:
-        """The digest of a head's bytes. A move reads those that the last one wrote."""
-        if self._digested[0] != data:
-            self._digested = data, compute_digest(data)
-        return self._digested[1]
+    def _load_earlier(self, part: EarlierPart) -> Timeline:
+        path = self.folder / part.file
+        try:
+            data = read_file(str(path), HEAD_BYTES_MAX, self._below)[: part.size]
+        except FileNotFoundError:
+            data = b""
+        except OSError as error:
+            raise self._disk.unavailable(error, path, "read") from error
+        digest = ""
+        for line in data.splitlines(keepends=True):
+            digest = _compute_chained(digest, line)
+        if digest != part.digest:
+            raise StoreDamagedError(
+                f"{path} is not what {HEAD_FILE} goes on from. Nothing is lost: "
+                "`memory-mcp doctor --repair` sets both aside and rebuilds them from the records."
+            )
+        return parse_earlier_part(str(path), data)
 
     def _require_project(self) -> None:
         """Require that the project's folder is the one that was there at the start."""
@@ -207,21 +269,73 @@ class LocalHeads:
             present = self._read()
             if present is None:
                 self._set_aside("foreign")
-            revision = present.revision if present else 0
+            revision = present.head.revision if present else 0
             if revision != expected:
                 raise ConflictError(
                     f"The head is at revision {revision}, not {expected}: another session "
                     f"moved it in between. Look again with {name_step('memory_head')} and repeat."
                 )
-            data = self._dump.dump(head)
+            new = self._prepare(head, present)
             if self._owned:
-                self._owned.ledger.note(HEAD_FILE, self._compute_digest(data))
-            self._disk.write(self._head, data)
-            self._parsed = data, head
+                self._owned.ledger.add(HEAD_FILE, compute_digest(new.data))
+            self._disk.write(self._head, new.data)
+            stamp = self._stamp()
+            self._parsed, self._cached = new, (stamp, new) if stamp else None
+            self._remove_parts(but=new.part)
             with suppress(StoreUnavailableError):  # the next start fills the gap in the history
-                logged = present.timeline.moves if present else self._load_logged()
+                logged = present.head.timeline.moves if present else self._load_logged()
                 if head.last is not None and head.last.id not in logged:
                     self._disk.append(self._history, dump_history_line(head.last))
+
+    def _prepare(self, head: Head, present: _Loaded | None) -> _Loaded:
+        """The head to be written; what is too much for it is moved to its earlier part first."""
+        part, earlier, beyond = None, _NOTHING, head.timeline
+        if present and present.head.timeline is head.timeline:
+            part, earlier, beyond = present.part, present.earlier, present.beyond
+        elif present and (more := head.timeline.find_beyond(present.earlier)):
+            part, earlier, beyond = present.part, present.earlier, more
+        if beyond.count() > HEAD_ENTRIES_MAX:
+            part = self._extend(part, beyond, head.timeline)
+            earlier, beyond = head.timeline, _NOTHING
+        return _Loaded(head, dump_head(head, beyond, part), part, earlier, beyond)
+
+    def _extend(self, part: EarlierPart | None, beyond: Timeline, whole: Timeline) -> EarlierPart:
+        """Add what is beyond it to an earlier part, or store the whole as a new one; durably."""
+        if part is not None and self._measure(part) == part.size:
+            line = dump_earlier_part(beyond) + b"\n"
+            self._disk.append(self.folder / part.file, line.removesuffix(b"\n"))
+            digest = _compute_chained(part.digest, line)
+            return EarlierPart(file=part.file, size=part.size + len(line), digest=digest)
+        line = dump_earlier_part(whole) + b"\n"
+        digest = _compute_chained("", line)
+        part = EarlierPart(
+            file=f"memory-head-{uuid4().hex[:8]}.jsonl", size=len(line), digest=digest
+        )
+        if self._owned:
+            self._owned.ledger.add(part.file, compute_digest(line))
+        self._disk.write(self.folder / part.file, line)
+        return part
+
+    def _measure(self, part: EarlierPart) -> int:
+        try:
+            return (self.folder / part.file).lstat().st_size
+        except OSError:
+            return -1
+
+    def _list_parts(self) -> list[Path]:
+        """The earlier parts that this machine wrote."""
+        found = sorted(self.folder.glob(_PARTS))
+        if self._owned and found:
+            ours = self._owned.ledger.written([path.name for path in found])
+            found = [path for path in found if path.name in ours]
+        return found
+
+    def _remove_parts(self, but: EarlierPart | None) -> None:
+        """Remove earlier parts that no head goes on from, with what was forgotten in them."""
+        gone = [path for path in self._list_parts() if but is None or path.name != but.file]
+        if gone:
+            with suppress(StoreUnavailableError):  # the next write removes them
+                self._disk.remove_all(gone, self.folder)
 
     def _log(self, moves: Sequence[Record]) -> None:
         with self._locked():
@@ -247,23 +361,20 @@ class LocalHeads:
             raise self._disk.unavailable(error, path, "store") from error
 
     def _set_aside(self, why: str) -> None:
-        """Move a head that does not count out of the way.
+        """Move a head that does not count out of the way, with the parts that this machine wrote.
 
         Raises:
             StoreUnavailableError: what stands there is a link, or no file that could be moved.
         """
-        path = self._head
-        try:
-            read_file(str(path), HEAD_BYTES_MAX, self._below)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise self._disk.unavailable(error, path, "store") from error
-        try:
-            number = sum(1 for _ in self.folder.glob(f"{HEAD_FILE}.{why}-*")) + 1
-            path.replace(path.with_name(f"{HEAD_FILE}.{why}-{min(number, _SET_ASIDE_MAX)}"))
-        except OSError as error:
-            raise self._disk.unavailable(error, path, "store") from error
+        for path in (self._head, *self._list_parts()):
+            try:
+                read_file(str(path), HEAD_BYTES_MAX, self._below)
+                number = sum(1 for _ in self.folder.glob(f"{path.name}.{why}-*")) + 1
+                path.replace(path.with_name(f"{path.name}.{why}-{min(number, _SET_ASIDE_MAX)}"))
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise self._disk.unavailable(error, path, "store") from error
 
     def _load_logged(self) -> set[str]:
         """The ids of the moves in the history. A torn line does not count."""
@@ -275,6 +386,11 @@ class LocalHeads:
             raise self._disk.unavailable(error, self._history, "read") from error
         found = (_HISTORY_LINE.match(line) for line in data.splitlines())
         return {line.group(1).decode() for line in found if line}
+
+
+def _compute_chained(digest: str, line: bytes) -> str:
+    """The digest of lines, by that of all but the last."""
+    return hashlib.sha256(digest.encode() + line).hexdigest()
 
 
 def _identify(folder: str) -> tuple[int, int] | None:

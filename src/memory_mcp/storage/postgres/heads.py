@@ -19,7 +19,7 @@ from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE, Connection
 from memory_mcp.storage.stored import (
-    HeadDump,
+    dump_head,
     dump_history_line,
     dump_record,
     load_record,
@@ -51,7 +51,6 @@ class PostgresHeads:
         self.bank = bank
         self._where = f"the head in {bank.database.name}"
         self._known: tuple[int, Head] | None = None
-        self._dump = HeadDump()
 
     async def read(self) -> Head | None:
         known = self._known
@@ -65,7 +64,7 @@ class PostgresHeads:
         return known[1] if known else None
 
     async def replace(self, head: Head, *, expected: int) -> None:
-        number, text = await self.bank.number(), self._dump.dump(head).decode()
+        number, text = await self.bank.number(), dump_head(head, head.timeline).decode()
         values = {
             "bank": number, "revision": head.revision, "json": text, "expected": expected,
         }  # fmt: skip
