@@ -4,6 +4,7 @@ Each memory of the page is compared with those of all visible ones that share it
 value that was stated long ago is found beside a new one. Only what the outlines leave open is read.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
@@ -20,7 +21,7 @@ from memory_mcp.search.listing import list_page
 from memory_mcp.text.truths import mark_truths, may_bear
 
 _FILTERS: Final = Filters(kinds=MEMORY_KINDS)
-_RIVALS_MAX: Final = 20
+_RIVALS_MAX: Final = 12
 """Memories that each one is compared with in each bank: itself, and those most like it."""
 _TERMS_MAX: Final = 8
 """The rarest terms of a memory, by which the others are looked up."""
@@ -42,13 +43,14 @@ async def find_disputes(workspace: Workspace, offset: int, limit: int) -> Disput
             near |= found
             homes |= dict.fromkeys(found, bank)
     outlines = {id_: each.fields.outline for id_, each in near.items()}
-    bearing = _select_bearing(rivals, outlines)
-    records = {record.id: record for record in stating if record.id in bearing}
+    pairs = _select_bearing(rivals, outlines)
+    records = {record.id: record for record in stating}
+    bearing = frozenset[RecordId]().union(*pairs) - records.keys()
     for bank in workspace.banks:
-        wanted = sorted(id_ for id_ in bearing - records.keys() if homes[id_] is bank)
+        wanted = sorted(id_ for id_ in bearing if homes[id_] is bank)
         records |= {record.id: record for record in await load_records(bank, wanted)}
-    looked_at = min(offset + limit, page.total)
-    return DisputesFound(_list_pairs(records, outlines), looked_at, page.total)
+    disputes = await asyncio.to_thread(_list_disputes, pairs, records)
+    return DisputesFound(disputes, min(offset + limit, page.total), page.total)
 
 
 async def _find_rivals(
@@ -72,27 +74,25 @@ def _select_rarest(terms: Collection[str], corpus: CorpusStatistics) -> list[str
 
 def _select_bearing(
     rivals: Mapping[RecordId, Collection[RecordId]], outlines: Mapping[RecordId, bytes]
-) -> set[RecordId]:
-    """The ids of every two of which the outlines leave open that one bears on the other."""
+) -> set[frozenset[RecordId]]:
+    """Every two of which the outlines leave open that one bears on the other."""
     pairs = {frozenset((one, other)) for one in rivals for other in rivals[one] if one != other}
-    bearing: set[RecordId] = set()
-    for one, other in pairs:
-        if one in outlines and other in outlines and may_bear(outlines[one], outlines[other]):
-            bearing |= {one, other}
-    return bearing
+    return {
+        pair
+        for pair in pairs
+        if all(id_ in outlines for id_ in pair) and may_bear(*(outlines[id_] for id_ in pair))
+    }
 
 
-def _list_pairs(
-    records: Mapping[RecordId, Record], outlines: Mapping[RecordId, bytes]
+def _list_disputes(
+    pairs: Collection[frozenset[RecordId]], records: Mapping[RecordId, Record]
 ) -> tuple[Dispute, ...]:
-    marks = mark_truths([*records.values()], outlines=outlines)
-    pairs = [
-        Dispute(records[old], records[new], outdated=True) for old, new in marks.outdated.items()
-    ]
-    pairs += [
-        Dispute(records[one], records[other], outdated=False)
-        for one, others in marks.disputed.items()
-        for other in others
-        if one < other and not {one, other} & marks.outdated.keys()
-    ]
-    return tuple(sorted(pairs, key=lambda pair: pair.newer.id, reverse=True))
+    """What the texts say of each pair: compared two by two, because the pairs are few of all."""
+    found: list[Dispute] = []
+    for older, newer in (sorted(pair) for pair in pairs if pair <= records.keys()):
+        marks = mark_truths([records[older], records[newer]])
+        if marks.outdated or marks.disputed:
+            old = next(iter(marks.outdated), older)
+            new = marks.outdated.get(old, newer)
+            found.append(Dispute(records[old], records[new], outdated=bool(marks.outdated)))
+    return tuple(sorted(found, key=lambda each: each.newer.id, reverse=True))

@@ -7,38 +7,58 @@ const GROUPS = ["pending", "reviews", "suggestions", "disputes", "stale"];
 
 export function makeWaiting(page) {
   const node = h("div", { class: "page-width" });
-  // found by reading all records: only where they are shown, at the start, and after an answer
-  let doubts = {};
+  let told = null;
+  let doubts = {}; // found by reading all records: only at the start, and where they are shown
+  let turn = 0;
+  let doubtsTurn = 0;
 
   async function load({ doubts: all = false } = {}) {
-    let told;
     try {
-      told = await page.read("waiting");
-      if (all) await lookForDoubts();
+      await Promise.all([readTold(), all ? readDoubts() : null]);
     } catch (error) {
       show(node, note(error.message));
       return;
     }
-    draw(told);
+    draw();
+  }
+
+  // an answer that was overtaken by a later one is out of date
+  async function readTold() {
+    const mine = ++turn;
+    const found = await page.read("waiting");
+    if (mine === turn) told = found;
   }
 
   // those of all memories that were looked at before, and at least of the newest
-  async function lookForDoubts() {
-    const reached = doubts.lookedAt ?? 0;
+  async function readDoubts() {
+    const mine = ++doubtsTurn;
     const [stale, disputes] = await Promise.all([page.read("stale"), page.read("disputes")]);
-    doubts = { ...stale, ...disputes };
-    while (doubts.lookedAt < Math.min(reached, doubts.total)) await lookFurther();
+    let found = { ...stale, ...disputes };
+    while (found.lookedAt < Math.min(doubts.lookedAt ?? 0, found.total)) {
+      found = await readFurther(found);
+    }
+    if (mine === doubtsTurn) doubts = found;
+  }
+
+  async function readFurther(before) {
+    const more = await page.read("disputes", { offset: String(before.lookedAt) });
+    const keyOf = (pair) => pair.memories.map((one) => one.memoryId).join();
+    const known = new Set(before.disputes.map(keyOf));
+    const fresh = more.disputes.filter((pair) => !known.has(keyOf(pair)));
+    return { ...before, ...more, disputes: [...before.disputes, ...fresh] };
   }
 
   async function lookFurther() {
-    const more = await page.read("disputes", { offset: String(doubts.lookedAt) });
-    const keyOf = (pair) => pair.memories.map((one) => one.memoryId).join();
-    const known = new Set(doubts.disputes.map(keyOf));
-    const fresh = more.disputes.filter((pair) => !known.has(keyOf(pair)));
-    doubts = { ...doubts, ...more, disputes: [...doubts.disputes, ...fresh] };
+    try {
+      doubts = await readFurther(doubts);
+    } catch (error) {
+      page.decide.say(error.message, null, true);
+    }
+    draw();
   }
 
-  function draw(told) {
+  function draw() {
+    if (!told) return;
     if (told.skipped) {
       show(node, note(told.skipped));
       page.tellWaiting(0);
@@ -46,10 +66,7 @@ export function makeWaiting(page) {
     }
     const all = { ...told, ...doubts };
     page.tellWaiting(countWaiting(all));
-    show(
-      node,
-      renderWaiting(all, page, () => lookFurther(told)),
-    );
+    show(node, renderWaiting(all, page, lookFurther));
   }
 
   return { node, load };
