@@ -31,7 +31,7 @@ def test_the_image_serves_without_rights_and_looks_after_itself() -> None:
     """As the unit of systemd does."""
     image = (DEPLOY / "Dockerfile").read_text("utf-8")
     last = image[image.rindex("FROM ") :]
-    assert "USER memory" in last
+    assert "USER 10001" in last
     assert "VOLUME /var/lib/memory-mcp" in last
     assert "/readyz" in last
     (command,) = re.findall(r"^CMD \[(.*)\]$", last, re.MULTILINE)

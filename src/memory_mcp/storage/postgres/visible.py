@@ -1,7 +1,7 @@
 """What a reader may see, and which of that passes the filters, as SQL.
 
-The visibility rule is `timeline.visibility`; tests/contracts prove on random timelines that this
-SQL agrees with it. A statement with `VISIBLE` in it begins with `CHAIN`, and calls the entry `r`.
+The rule of visibility is that of `storage.visibility`. A statement with `VISIBLE` in it begins with
+`CHAIN`, and calls the entry `r`.
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 
 from memory_mcp.domain.record import Kind, format_time
 from memory_mcp.domain.search import Filters, View, Wanted
+from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
 Values = dict[str, Any]
 
@@ -32,17 +33,17 @@ ON_CHAIN: Final = """(
     UNION ALL SELECT entry.* FROM chain JOIN entry USING (segment) WHERE bank = :bank) r"""
 """The `REACHABLE` entries, met segment by segment: for a count of them all."""
 
-VISIBLE: Final = f"""
-    {REACHABLE}
-    AND (r.expires_at IS NULL OR r.expires_at > :now)
-    AND NOT EXISTS (
-        SELECT 1 FROM suppression taker
-        WHERE taker.bank = :bank AND taker.target = r.id AND {_ON_CHAIN.format("taker.segment")}
-            AND taker.row NOT IN (SELECT row FROM void) AND NOT (
-                EXISTS (SELECT 1 FROM source WHERE source.row = taker.row AND source = r.id)
-                AND is_abandoned(:bank, taker.row, :chain)))
-    AND (NOT r.derived OR NOT is_abandoned(:bank, r.row, :chain))
-"""
+VISIBLE: Final = build_visible(
+    VisibilityDialect(
+        row="row",
+        own="taker.bank = :bank AND ",
+        reachable=REACHABLE,
+        on_chain=_ON_CHAIN.format,
+        void="SELECT row FROM void",
+        abandoned="is_abandoned(:bank, {}, :chain)".format,
+    ),
+    "r.row",
+)
 
 _BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
 

@@ -1,8 +1,8 @@
 """The index in SQLite: its queries as SQL, and the class that asks them.
 
-The visibility rule is `timeline.visibility`; tests/contracts prove on random timelines that this
-SQL agrees with it. An index that was never completed raises `IndexDamagedError` instead of
-answering from half of the memories; the use cases then fill it from the records.
+The rule of visibility is that of `storage.visibility`. An index that was never completed raises
+`IndexDamagedError` instead of answering from half of the memories; the use cases then fill it from
+the records.
 
 Full text: scoring is what a search costs, and most matches hold nothing but a common word. So a
 term finds records on its own only while it is rare. Commoner terms find them together with others,
@@ -56,6 +56,7 @@ from memory_mcp.storage.sqlite.schema import (
     record_row,
 )
 from memory_mcp.storage.stored import make_candidate
+from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
 Values = dict[str, str | int | None]
 
@@ -82,17 +83,19 @@ _VOID: Final = f"""
             AND {_ABANDONED.format(row="e.rowid")}"""
 
 # the + keeps SQLite from collecting whole segments where the newest few are wanted
-VISIBLE: Final = f"""
-    (+r.segment IS NULL OR +r.segment IN chain)
-    AND (r.expires_at IS NULL OR r.expires_at > :now)
-    AND NOT EXISTS (
-        SELECT 1 FROM suppression taker
-        WHERE taker.target = r.id AND (taker.segment IS NULL OR taker.segment IN chain)
-            AND taker.record NOT IN ({_VOID}) AND NOT (
-                EXISTS (SELECT 1 FROM source WHERE record = taker.record AND source = r.id)
-                AND {_ABANDONED.format(row="taker.record")}))
-    AND (NOT r.derived OR NOT {_ABANDONED.format(row="r.rowid")})
-"""
+_REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
+
+VISIBLE: Final = build_visible(
+    VisibilityDialect(
+        row="record",
+        own="",
+        reachable=_REACHABLE,
+        on_chain="({0} IS NULL OR {0} IN chain)".format,
+        void=_VOID,
+        abandoned=lambda row: _ABANDONED.format(row=row),
+    ),
+    "r.rowid",
+)
 
 # each end of the numbers by itself is the first or last row; both in one query read every row
 _COUNTS: Final = f"""
@@ -104,8 +107,6 @@ _COUNTS: Final = f"""
     FROM json_each(:terms) CROSS JOIN term t ON t.term = value"""
 """How many records there are, and with each term; of a rare one only those that are visible, so
 that hidden ones do not show in it."""
-
-_REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
 
 _BEST: Final = "r.pinned DESC, r.importance DESC, r.id DESC"
 
