@@ -87,6 +87,22 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
     assert "scope Input should be 'all', 'core', 'recall' or 'archival'" in attic
 
 
+async def test_a_text_alone_is_a_record_and_a_step_is_named_as_a_tool(
+    settings: Settings, era: Era
+) -> None:
+    """As in Python; and a model has no shell."""
+    async with agent(replace(settings, toolsets=("layers",)), era) as client:
+        written = await call(
+            client, "mem_node_write", node_id="main", archival_records=["SGD is slow."]
+        )
+        read = await call(client, "mem_node_read", node_id="main", scope="archival")
+        unknown = await refused(client, "mem_node_read", node_id="x")
+
+    assert [each["text"] for each in read["archival"]] == ["SGD is slow."]
+    assert len(written["archival"]) == 1
+    assert "fork it first: mem_node_fork(parent_node_id='main', child_node_id='x')" in unknown
+
+
 def test_its_schemas_are_small() -> None:
     """Each session that has the toolset pays for them."""
     tools = [tool.parameters | {"d": tool.description} for tool in load_toolset("layers")]

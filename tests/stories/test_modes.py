@@ -153,4 +153,5 @@ async def test_a_session_on_a_branch_that_does_not_exist_says_which_do(
 
     assert said == added
     assert said.startswith("No branch 'mian'. Did you mean 'main'? Known: main")
-    assert "fork mian" in said, "how to begin it, if that is what was meant"
+    assert "child_node_id='mian'" in said, "how to begin it, if that is what was meant"
+    assert "memory-mcp --branch" not in said, "a model has no shell here"

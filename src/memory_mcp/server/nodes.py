@@ -69,7 +69,7 @@ async def mem_node_write(
         dict[str, Any] | None, Field(description="summary, text, kind, phase, refs, tags, …")
     ] = None,
     archival_records: Annotated[
-        list[dict[str, Any]] | None, Field(description="text, tags, meta")
+        list[dict[str, Any] | str] | None, Field(description="text, tags, meta; or the text alone")
     ] = None,
 ) -> CallToolResult:
     """Write to the layers of a node: all of it in one step, or nothing."""

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from memory_mcp.domain.ids import (
+    MAIN,
     BranchName,
     CheckpointId,
     RecordId,
@@ -99,8 +100,11 @@ def require_branch(timeline: Timeline, branch: BranchName, step: str = "") -> No
         UnknownTargetError: with the branches there are.
     """
     if branch not in timeline.branches:
-        fork = f"`memory-mcp --branch main fork {shlex.quote(branch)}`"
-        step = step or f"Choose one, or fork it first, as {fork} does."
+        fork = address(
+            f"mem_node_fork(parent_node_id={MAIN!r}, child_node_id={branch!r})",
+            f"`memory-mcp --branch {MAIN} fork {shlex.quote(branch)}`",
+        )
+        step = step or f"Choose one, or fork it first: {fork}."
         nearest = find_nearest(branch, timeline.branches)
         raise UnknownTargetError(
             "branch", branch, known=timeline.branches, nearest=nearest, step=step
