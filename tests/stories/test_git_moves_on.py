@@ -1,5 +1,6 @@
 """Memory goes along with git, in the cases that need more than one hand."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -159,6 +160,31 @@ async def test_each_work_tree_is_on_its_own_line(
         here.git("merge", "-q", "--no-edit", "feature")
         assert await here.recalled() == {A, B, C, D}
         assert await linked.recalled() == {B, D}
+
+
+async def test_a_write_waits_for_another_session_that_looks(
+    settings: Settings, project: Path, tmp_path: Path
+) -> None:
+    """Else it would land in the segment of another branch."""
+    make_world(project, ignored=True)
+    git(project, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
+    there = in_git(settings, "follow", tmp_path / "tree")
+    async with (
+        agent(in_git(settings, "follow"), "auto") as first,
+        agent(there, "auto") as second,
+        open_workspace(there) as third,
+    ):
+        here, linked = GitWorld(first, project), GitWorld(second, tmp_path / "tree")
+        await here.write(A)
+        assert await linked.recalled() == set()
+        assert third.workspace.git
+        with third.workspace.git.history.alone() as alone:
+            assert alone
+            writing = asyncio.create_task(linked.write(B))
+            await asyncio.sleep(0.3)
+            assert not writing.done()
+        await writing
+        assert (await here.recalled(), await linked.recalled()) == ({A}, {B})
 
 
 @pytest.mark.files

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import agent, call, history, machine_dir, read
+from doors import agent, call, history, machine_dir, read, seal
 from git_world import GitWorld, in_git, make_world
 from hooked import SESSION, entry, hook, transcript
 
@@ -137,6 +137,33 @@ async def test_what_they_had_forgotten_holds_again(settings: Settings, project: 
         assert await w.recalled() == {"No."}
         await undo(settings, "follow")
         assert await w.recalled() == {A}
+
+
+@pytest.mark.parametrize("mode", ["follow", "mark"])
+async def test_a_checkpoint_of_left_turns_goes_with_them(
+    settings: Settings, project: Path, mode: GitMode
+) -> None:
+    """In the same move, and back with it; it can still be named as a place to go back to."""
+    async with at_work(settings, project, mode) as w:
+        since = now()
+        b = await w.write(B)
+        await seal(w.client, "Redis chosen", phase=1)
+        go_back(project, since, b)
+        told = await prompted(w)
+        if mode == "mark":
+            assert await w.standing() == {A: "", B: MARK, "Redis chosen": MARK}
+            assert MARK in await read(w.client, "memory_head")
+            async with beside(settings, mode) as workspace:
+                assert await code.hide_marked(workspace) == 2
+        else:
+            assert "1 memory and 1 checkpoint of the turns that were left not recalled" in told
+        assert await w.recalled() == {A}
+        (sealed,) = [line for line in (await read(w.client, "memory_head")).splitlines()
+                     if "Redis chosen" in line]  # fmt: skip
+        assert MARK in sealed
+        await undo(settings, mode)
+        assert await w.recalled() == {A, B, "Redis chosen"}
+        assert MARK not in await read(w.client, "memory_head")
 
 
 async def test_what_was_only_forgotten_is_offered_again(settings: Settings, project: Path) -> None:

@@ -51,6 +51,9 @@ async def test_the_head_names_who_moved_it(hosted: Hosted) -> None:
         await seal(one, "Storage chosen", phase=1)
         assert "ada moved this branch last: checkpoint, " in await read(two, "memory_head")
         assert "moved this branch last" not in await read(one, "memory_head")
+        await seal(two, "Redis chosen", phase=2)
+        assert "bob moved this branch last: checkpoint, " in await read(one, "memory_head")
+        assert "moved this branch last" not in await read(two, "memory_head")
 
 
 @pytest.mark.protocol

@@ -13,7 +13,7 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
-from memory_mcp.engine.head import view_head
+from memory_mcp.engine.head import make_view, view_head
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.timeline.graph import build_graph, limit_nodes, order_nodes
@@ -43,7 +43,7 @@ async def read_log(workspace: Workspace, limit: int) -> TimelineLog | Skipped:
         before = [known[key] for key in known[node.key].parents] if node.key in known else []
         memories[node.key] = await _count_memories(workspace, timeline, node, before)
     sealed = [n.shows for n in shown if isinstance(n.shows, Checkpoint) and not n.left]
-    ground = await find_moved_ground(workspace, sealed)
+    ground = await find_moved_ground(workspace, make_view(workspace, timeline), sealed)
     nodes = tuple(order_nodes(shown, here))
     return TimelineLog(here, nodes, memories, find_parents(timeline), ground)
 

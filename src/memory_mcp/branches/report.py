@@ -95,7 +95,7 @@ async def _count_hidden(
     hides = [view.chain - timeline.ancestors(c.seals) for c in checkpoints]
     hidden = replace(_MEMORIES, segments=frozenset[SegmentId]().union(*hides))
     counts = await workspace.project.index.count_by_segment(view, hidden)
-    ground = await find_moved_ground(workspace, checkpoints)
+    ground = await find_moved_ground(workspace, view, checkpoints)
     return [
         CheckpointState(
             checkpoint,

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from memory_mcp.code.citations import check_cites
 from memory_mcp.domain.citations import find_worst
-from memory_mcp.domain.ids import CheckpointId
+from memory_mcp.domain.git import Mark
+from memory_mcp.domain.ids import CheckpointId, RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Hit
+from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Checkpoint
 from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.records import load_records
@@ -33,15 +34,22 @@ def count_moved(workspace: Workspace, records: Iterable[Record]) -> int:
 
 
 async def find_moved_ground(
-    workspace: Workspace, checkpoints: Iterable[Checkpoint]
+    workspace: Workspace, view: View, checkpoints: Iterable[Checkpoint]
 ) -> dict[CheckpointId, str]:
-    """What checkpoints cite of the code that is not as it was, in a word for each."""
-    if workspace.code is None:
-        return {}
-    names = {checkpoint.move: checkpoint.id for checkpoint in checkpoints}
-    records = await load_records(workspace.project, list(names))
-    found = {names[r.id]: find_worst(check_cites(workspace, r)) for r in records if r.cites}
-    return {name: str(worst) for name, worst in found.items() if worst}
+    """Why checkpoints may not hold: their turns were taken back, or what they cite has changed."""
+    known = {checkpoint.move: checkpoint for checkpoint in checkpoints}
+    names = {move: checkpoint.id for move, checkpoint in known.items()}
+    visible = await workspace.project.index.visible(names, view) if names else set[RecordId]()
+    found: dict[CheckpointId, str] = {}
+    for record in await load_records(workspace.project, list(names)):
+        seen = record.id in visible or known[record.id].approval == "pending"
+        hidden = record.segment in view.chain and not seen
+        rewound = workspace.git is not None and record.id in workspace.git.rewound
+        worst = find_worst(check_cites(workspace, record)) if record.cites else None
+        standing = Mark("rewound") if hidden or rewound else None
+        if words := [str(each) for each in (standing, worst) if each]:
+            found[names[record.id]] = "; ".join(words)
+    return found
 
 
 def mark_standing(workspace: Workspace, hits: Sequence[Hit]) -> list[Hit]:

@@ -42,11 +42,13 @@ _CAPTURED: Final = "captured"
 class LeftMemories:
     """What left turns wrote, and whether it is hidden or marked; what is durable stays.
 
-    `forgot` is how many memories they had forgotten that are still on disk.
+    `sealed` are the checkpoints among it. `forgot` is how many memories they had forgotten that are
+    still on disk.
     """
 
     records: Sequence[Record] = ()
     durable: Sequence[Record] = ()
+    sealed: Sequence[Record] = ()
     forgot: int = 0
     hidden: bool = False
     marked: bool = False
@@ -62,7 +64,8 @@ async def follow_rewind(workspace: Workspace, event: ConversationRewound) -> Lef
     told = [record for record in leading if record.kind in MEMORY_KINDS]
     durable = [record for record in told if record.durable]
     moving = [record for record in told if not record.durable]
-    left = LeftMemories(moving, durable, len(leading) - len(told))
+    sealed = [record for record in leading if record.kind == "checkpoint"]
+    left = LeftMemories(moving, durable, sealed, len(leading) - len(told) - len(sealed))
     git = workspace.git
     ids = tuple(record.id for record in written if not record.durable)
     mode = git.find_mode() if git else "off"
@@ -124,6 +127,8 @@ async def undo_rewind(workspace: Workspace, git: GitFollower, event: GitEvent) -
 async def _find_written(workspace: Workspace, event: ConversationRewound) -> list[Record]:
     """What these turns wrote: what their tools named and this session wrote since, or captured.
 
+    A checkpoint is known by its time: a tool names it by its label alone.
+
     With it what they replaced themselves, and the tombstones of what they forgot.
     """
     if not isinstance(event.since, datetime) or not isinstance(event.until, datetime):
@@ -138,9 +143,11 @@ async def _find_written(workspace: Workspace, event: ConversationRewound) -> lis
                 found[record.id] = record
     since = Filters(session=session, since=event.since)
     captured = replace(since, until=event.until, tags=(_CAPTURED,))
+    sealed = replace(since, until=event.until, kinds=frozenset({"checkpoint"}))
     buried = replace(since, kinds=frozenset({"tombstone"}), history=True, reach="project")
-    for record in (await load_newest(workspace, view, captured, RESULTS_MAX)).records:
-        found[record.id] = record
+    for filters in (captured, sealed):
+        for record in (await load_newest(workspace, view, filters, RESULTS_MAX)).records:
+            found[record.id] = record
     for record in (await load_newest(workspace, view, buried, RESULTS_MAX)).records:
         if not record.erases and set(record.supersedes) & set(event.ids):
             found[record.id] = record

@@ -8,8 +8,8 @@ is. Each branch of git writes in an open segment of its own, so that a segment s
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -261,9 +261,7 @@ async def anchor_segments(
 
 async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, branch: str) -> Head:
     """Give this branch of git an open segment: an empty one, or a new one beside the others'."""
-    with git.history.alone() as alone:
-        if not alone:
-            return head
+    async with _wait_alone(git):
         state = git.history.load()
         others = {tree.branch for tree in state.trees.values()} - {branch}
         tips = head.timeline.tips(MAIN)
@@ -311,16 +309,21 @@ async def change_state(git: GitFollower, change: Callable[[GitState], GitState])
     Raises:
         ConflictError: that takes too long; nothing was changed.
     """
+    async with _wait_alone(git):
+        git.history.save(change(git.history.load()))
+
+
+@asynccontextmanager
+async def _wait_alone(git: GitFollower) -> AsyncGenerator[None]:
+    """Hold the lock on what is remembered of git, once no other session looks any more."""
     until = asyncio.get_running_loop().time() + _WRITE_SECONDS_MAX
     while True:
         with git.history.alone() as alone:
             if alone:
-                git.history.save(change(git.history.load()))
+                yield
                 return
         if asyncio.get_running_loop().time() > until:
-            raise ConflictError(
-                "Another session is looking at git for too long; nothing was noted."
-            )
+            raise ConflictError("Another session is looking at git for too long; nothing was done.")
         await asyncio.sleep(_POLL_SECONDS)
 
 

@@ -89,14 +89,18 @@ async def _follow(workspace: Workspace, entry: InboxEvent, event: ConversationRe
 
 
 def _describe(left: LeftMemories) -> tuple[str, tuple[str, ...]]:
-    if not left.records and not left.durable and not left.forgot:
+    if not (left.records or left.durable or left.sealed or left.forgot):
         return "", ()
     if left.hidden:
         again = f", and {left.forgot} that they had forgotten recalled again" * bool(left.forgot)
         kept = _KEPT if left.durable else ""
-        hidden = _HIDDEN.format(pluralise(len(left.records)), again)
+        many = pluralise(len(left.records))
+        if left.sealed:
+            many += f" and {pluralise(len(left.sealed), 'checkpoint', 'checkpoints')}"
+        hidden = _HIDDEN.format(many, again)
         return f"{_WENT_BACK}{hidden}{kept}", _name(left.durable)
-    return _WENT_BACK + (_MARKED if left.marked else _ASK), _name([*left.records, *left.durable])
+    named = _name([*left.records, *left.sealed, *left.durable])
+    return _WENT_BACK + (_MARKED if left.marked else _ASK), named
 
 
 def _name(records: Sequence[Record]) -> tuple[str, ...]:
