@@ -101,7 +101,9 @@ def test_transcript_of_branches_and_a_rewind(
     with open_terminal(versioned) as terminal:
         prompts = ("Hello.", versioned.call("add_memory", content=LEFT), "And the cart?")
         shown += [excerpt(prompt, terminal.ask(prompt)) for prompt in prompts]
+        written = versioned.transcript()
         terminal.rewind(turns=2)
+        assert versioned.transcript() == written, "no hook could read of it before the next prompt"
         looks = "\n".join([look(versioned)] * 3)  # Claude Code writes 100 ms later what was typed
         told = terminal.ask(looks)
         shown.append(excerpt(looks, told))

@@ -107,6 +107,16 @@ async def test_a_file_that_is_renamed_holds(settings: Settings, source: Path) ->
         assert (await found(client))["cites"] == [f"{LINES} holds (now src/tokens.py:8-10)"]
 
 
+async def test_a_whole_file_that_was_renamed_and_not_added_holds(
+    settings: Settings, source: Path
+) -> None:
+    """Git does not know of it yet; it is found beside its old place by its content."""
+    async with agent(settings, "auto") as client:
+        await cite(client, FILE)
+        shutil.move(source, source.with_name("token.py"))
+        assert (await found(client))["cites"] == [f"{FILE} holds (now src/auth/token.py)"]
+
+
 @pytest.mark.parametrize(
     ("place", "to", "now"),
     [

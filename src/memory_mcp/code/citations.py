@@ -110,9 +110,13 @@ def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation, *, wait: 
     found = files.read(moved) if moved and moved != cited.path else ""
     if not isinstance(found, str) and found.blob == cited.blob:
         return Checked(str(place), "holds", str(replace(place, path=moved)))
-    for path in files.list_similar(cited.path) if cited.first or cited.symbol else ():
+    for path in files.list_similar(cited.path):
         file = files.read(path)
-        if not isinstance(file, str) and (lines := _find_lines(file, cited)):
+        if isinstance(file, str):
+            continue
+        if file.blob == cited.blob:
+            return Checked(str(place), "holds", str(replace(place, path=path)))
+        if (cited.first or cited.symbol) and (lines := _find_lines(file, cited)):
             now = replace(place, path=path) if cited.symbol else lines
             return Checked(str(place), "holds", str(now))
     renamed = files.find_renamed(cited.path, cited.commit, wait=wait)
