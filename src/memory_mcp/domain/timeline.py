@@ -362,7 +362,7 @@ class Timeline(FrozenModel):
         """The checkpoints on the branch that were approved or skipped, oldest first."""
         chain = self.chain(branch)
         found = self._checkpoints("approved", "skipped")
-        return [c for c in found if self._known(c.seals) <= chain]
+        return [c for c in found if self._lies_on(chain, c)]
 
     def valid(self, branch: BranchName) -> list[Checkpoint]:
         """The approved checkpoints on the branch, oldest first."""

@@ -274,7 +274,7 @@ async def checkpoint(
     decision: Annotated[
         Literal["save", "edit", "skip", "reopen", ""], about("The user's word on it")
     ] = "",
-    again: Annotated[bool, about("Seal a phase sealed before")] = False,
+    again: Annotated[bool, about("Seal a sealed phase")] = False,
     cites: Annotated[Sequence[str], SEVERAL] = (),
 ) -> CallToolResult:
     """Seal a restore point when a phase or a piece of work is done. The user approves it."""

@@ -8,6 +8,7 @@ together are the memory of the clone. A record that is no file of git's lies in 
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -162,6 +163,9 @@ class WorkTreeRecords:
     async def remove_litter(self) -> None:
         for store in self._list():
             await store.remove_litter()
+
+    def alone(self) -> AbstractAsyncContextManager[bool]:
+        return self._at(self._trees.main.folder).alone()
 
     async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
         findings: list[Finding] = []
