@@ -95,6 +95,14 @@ async def test_what_was_never_put_is_none(store: RecordStore, scribe: Scribe) ->
     assert await store.ids() == set()
 
 
+async def test_one_at_a_time_corrects(store: RecordStore) -> None:
+    """Whoever comes meanwhile is told so, and may once the first has ended."""
+    async with store.alone() as first, store.alone() as second:
+        assert (first, second) == (True, False)
+    async with store.alone() as later:
+        assert later
+
+
 async def test_ids_and_scan_name_everything_there_is(store: RecordStore) -> None:
     """The index is rebuilt from these two, so nothing may be left out, over months and batches."""
     scribe = Scribe()

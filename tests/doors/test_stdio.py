@@ -1,5 +1,6 @@
 """The real server in a process of its own, as a client starts it."""
 
+import asyncio
 import json
 import os
 import signal
@@ -69,6 +70,24 @@ async def test_two_servers_on_one_project_see_each_other(project: Path, era: Era
         assert await recalled(one, "redis") == []
         await add(one, "Sessions live in cookies.")
         assert await recalled(two, "sessions") == ["Sessions live in cookies."]
+
+
+async def test_of_two_corrections_at_once_in_two_processes_one_holds(project: Path) -> None:
+    """Two sessions that correct the same memory must not leave two versions of it side by side."""
+    async with AsyncExitStack() as stack:
+        both = [await stack.enter_async_context(Client(process(project))) for _ in range(2)]
+        facts = [f"Service {name} listens on port {8000 + n}." for n, name in enumerate("ABCDEFGH")]
+        ids = [await add(both[0], fact) for fact in facts]
+
+        async def correct(number: int, id_: str) -> bool:
+            text = f"Service {number} of {id_[-4:]} has moved."
+            given = {"memory_id": id_, "content": text}
+            answer = (await both[number].call_tool("update_memory", given)).structured_content
+            return bool(answer and answer["success"])
+
+        for id_ in ids:
+            assert sorted(await asyncio.gather(correct(0, id_), correct(1, id_))) == [False, True]
+        assert len(await recalled(both[0], "has moved")) == len(ids)
 
 
 @pytest.mark.protocol

@@ -45,6 +45,15 @@ class MemoryRecords:
 
     def __init__(self) -> None:
         self._records: dict[RecordId, Record] = {}
+        self._held = False
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[bool]:
+        free, self._held = not self._held, True
+        try:
+            yield free
+        finally:
+            self._held = not free
 
     def refuse_unreadable(self, record: Record) -> None:
         del record

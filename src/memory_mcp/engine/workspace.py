@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
@@ -14,7 +14,7 @@ from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause
 from memory_mcp.domain.ids import BranchName, RecordId
-from memory_mcp.domain.limits import RECALL_WINDOW_DEFAULT
+from memory_mcp.domain.limits import LOCK_SECONDS_MAX, RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Reach, Record, Scope
@@ -23,7 +23,7 @@ from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.errors import StoreError
+from memory_mcp.errors import StoreError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import address
 from memory_mcp.ports import (
@@ -54,6 +54,9 @@ _IDS_MAX: Final = 1_000
 _HEARD_MAX: Final = 100
 _SHORTENED_MAX: Final = 1_000
 _NOTES_MAX: Final = 5
+
+_LOCK_PAUSE_SECONDS: Final = 0.01
+"""Between two looks whether a lock of another process is free; it holds it for milliseconds."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -289,7 +292,8 @@ class RecoveredHead:
 class MemoryBank:
     """A place where records rest, with the index over them; a cloud and vectors if set up.
 
-    A call holds `writing` while it compares a new record with the existing ones and stores it.
+    A call holds `writing` while it compares a new record with the existing ones and stores it, and
+    is `correcting` while it replaces one: of two processes that correct the same, one is refused.
     """
 
     records: RecordStore
@@ -298,6 +302,26 @@ class MemoryBank:
     meaning: SemanticIndex | None = None
     writing: CallLock = field(default_factory=CallLock)
     changes: Changes = field(default_factory=Changes)
+
+    @asynccontextmanager
+    async def correcting(self) -> AsyncGenerator[None]:
+        """Hold `writing`, and let no other process correct a record of the bank meanwhile.
+
+        Raises:
+            StoreUnavailableError: another process corrects for too long.
+        """
+        until = asyncio.get_running_loop().time() + LOCK_SECONDS_MAX
+        async with self.writing:
+            while asyncio.get_running_loop().time() < until:
+                async with self.records.alone() as free:
+                    if free:
+                        yield
+                        return
+                await asyncio.sleep(_LOCK_PAUSE_SECONDS)
+        raise StoreUnavailableError(
+            f"Another process has been correcting a memory for {LOCK_SECONDS_MAX:.0f} s; nothing "
+            "was changed. End that process and try again."
+        )
 
     async def keep(self, record: Record) -> tuple[str, ...]:
         """Store the record durably, then index it; notes for the receipt.

@@ -60,7 +60,8 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     if gate and (reason := await _judge_chatter(workspace, draft, until)):
         return MemoryDeclined(reason)
     bank = workspace.user if draft.reach == "user" else workspace.project
-    async with bank.writing:  # of two calls at once, the second must find what the first stored
+    # of two calls at once, the second must find what the first stored
+    async with bank.correcting() if draft.supersedes else bank.writing:
         return await _store_draft(workspace, bank, draft, redactions, until)
 
 

@@ -62,6 +62,22 @@ async def update_memory(
     check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
     check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
     check_text("reason", reason, limits.REASON_CHARS_MAX, required=False)
+    old = await require_memory(workspace, memory_id, await load_view(workspace))
+    bank = choose_bank(workspace, old)
+    async with bank.correcting():
+        done = await _correct(workspace, bank, old.id, draft, reason, pinned=pinned)
+    return replace(done, notes=(*done.notes, *redacted), redactions=redactions)
+
+
+async def _correct(
+    workspace: Workspace,
+    bank: MemoryBank,
+    memory_id: RecordId,
+    draft: Draft,
+    reason: str,
+    *,
+    pinned: bool | None,
+) -> MemoryAdded:
     timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
     old = await require_memory(workspace, memory_id, view)
@@ -71,7 +87,6 @@ async def update_memory(
         draft = replace(draft, content=_parse_fact(old, draft.content), title=old.title)
     at = workspace.clock.now()
     record = correct_record(old, draft.content, draft.title, make_writing(workspace, timeline, at))
-    bank = choose_bank(workspace, record)
     same = await find_exact_matches(workspace, bank, record, view)
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
@@ -99,13 +114,12 @@ async def update_memory(
     notes += await sync_profile(workspace, record, record.supersedes)
     notes += await withdraw_removed(workspace, bank)
     notes += (
-        *redacted,
         *recited,
         *await describe_line(workspace, record),
         *await describe_pending(workspace),
     )
     memories = tuple(id_ for id_, each in replaced.items() if each.recalled)
-    return MemoryAdded(record, replaced=memories, notes=notes, redactions=redactions)
+    return MemoryAdded(record, replaced=memories, notes=notes)
 
 
 async def pin_memory(workspace: Workspace, memory_id: str, *, pinned: bool) -> AddOutcome:
@@ -135,7 +149,7 @@ async def put_back_memory(workspace: Workspace, memory_id: str, instead: str = "
         return skipped
     old = await _require_stored(workspace, memory_id)
     bank = choose_bank(workspace, old)
-    async with bank.writing:  # of two calls at once, the second must find what the first stored
+    async with bank.correcting():
         return await _put_back(workspace, bank, old, instead)
 
 

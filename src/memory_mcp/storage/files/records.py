@@ -13,8 +13,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -41,6 +41,7 @@ from memory_mcp.storage.threads import in_thread
 
 _MONTH: Final = re.compile(r"\d{4,}-\d\d")
 _SUFFIX: Final = ".json"
+_LOCK_FILE: Final = "corrections.lock"
 _SCAN_BATCH: Final = 500
 """Files read at once in a thread: enough to make that cheap, few enough to stay responsive."""
 _TICK_NS_MAX: Final = 2_000_000_000
@@ -208,6 +209,7 @@ class LocalRecords:
         self._owned = owned
         self._below = folder.below
         self._strangers = strangers
+        self._lock = (owned.machine if owned else folder.root) / _LOCK_FILE
         self._seen: tuple[int, bool] | None = None
 
     def refuse_unreadable(self, record: Record) -> None:
@@ -282,6 +284,11 @@ class LocalRecords:
     def remove_litter(self) -> None:
         for path in self._folder.list_litter():
             self._disk.remove_litter(path)
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[bool]:
+        with self._disk.try_lock(self._lock) as free:
+            yield free
 
     @in_thread
     def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:

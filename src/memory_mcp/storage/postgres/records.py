@@ -4,7 +4,8 @@ A record and its entry in the index are stored in one statement and erased in on
 whoever sees one sees the other.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from memory_mcp.domain.ids import RecordId, is_record_id
@@ -21,6 +22,10 @@ _SCAN_BATCH: Final = 500
 """Records fetched at once."""
 
 _SOME: Final = "SELECT id, json FROM record WHERE bank = :bank AND id = ANY(:ids) ORDER BY id"
+
+
+_CORRECTING: Final = 730_583
+"""The space of the advisory locks of those who correct a record."""
 
 
 class PostgresRecords:
@@ -89,6 +94,12 @@ class PostgresRecords:
 
     async def remove_litter(self) -> None:
         """Nothing here is ever cut short."""
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncGenerator[bool]:
+        lock = _CORRECTING, await self._bank.number()
+        async with self._bank.database.hold_lock(*lock) as free:
+            yield free
 
     async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
         del repair  # what cannot be read is left for a person
