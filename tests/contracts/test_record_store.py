@@ -147,7 +147,8 @@ async def test_a_second_store_over_the_same_folder_sees_it_at_once(
 async def test_what_another_process_writes_meanwhile_is_named(
     tmp_path: Path, scribe: Scribe
 ) -> None:
-    """A folder is looked at again only if it changed; that this process changed it says nothing."""
+    """That this process changed a folder says nothing of others: it is listed again, if later."""
+    seconds = [0.0]
     mine, theirs = scribe.record("mine"), scribe.record("theirs")
     folder = tmp_path / "memory"
 
@@ -156,12 +157,13 @@ async def test_what_another_process_writes_meanwhile_is_named(
             Disk().write(path.with_name(f"{theirs.id}.json"), data)
             super().write(path, data, access)
 
-    store = LocalRecords(RecordFolder(folder), Crowded())
+    store = LocalRecords(RecordFolder(folder, seconds=lambda: seconds[0]), Crowded())
     await store.put(scribe.record("the first"))
     (folder / "2026-01" / f"{theirs.id}.json").unlink()
     assert theirs.id not in await store.ids()
 
     await store.put(mine)
+    seconds[0] += 1
 
     assert store.changed()
     assert {mine.id, theirs.id} <= await store.ids()

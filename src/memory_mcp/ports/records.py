@@ -94,7 +94,8 @@ class RecordStore(Protocol):
       read as a record raises `StoreDamagedError` or `NewerSchemaError`.
     - `ids` names every record there is, readable or not, in no promised order.
     - `changed` says, without waiting, whether others may have added or removed records since the
-      last `ids`: another process, git, or a person. Writes of this store do not count.
+      last `ids`: another process, git, or a person. Writes of this store do not count; what came in
+      the very moment of one is named a second later.
     - `may_be_emptied` says whether a folder without records may have been emptied, as git does when
       it switches branches or cleans; else it is gone, or not mounted.
     - `scan` yields every readable record among the ids, and skips what cannot be read.

@@ -13,8 +13,15 @@ import os
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Generator,
+    Iterator,
+)
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -48,6 +55,9 @@ _TICK_NS_MAX: Final = 2_000_000_000
 """The coarsest clock of a file system (FAT): two seconds."""
 _FINE_TICK_NS_MAX: Final = 50_000_000
 """The coarsest clock of one that knows parts of a second: that of its system, with room."""
+_OWN_WRITES_SECONDS: Final = 1.0
+"""A folder that only this process seems to write to is listed so often, not after each write: ten
+thousand names take 6 ms."""
 
 _IsOwn = Callable[[Record, object], bool]
 """Whether the record of a file with these fields belongs to a store, not to the other one."""
@@ -59,11 +69,20 @@ class RecordFolder:
     From `below` down no link is followed. Errors name the `setting` that moves the folder.
     """
 
-    def __init__(self, root: Path, below: str = "", *, setting: str = ANY_SETTING) -> None:
+    def __init__(
+        self,
+        root: Path,
+        below: str = "",
+        *,
+        setting: str = ANY_SETTING,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.root = root
+        self._seconds = seconds
         self._setting = setting
         self.below = below
         self._months: dict[str, _Month] = {}
+        self._stamp = 0
         self._version = 0
         self._listing = threading.Lock()
 
@@ -79,19 +98,27 @@ class RecordFolder:
             StoreUnavailableError: the file system refused.
         """
         with self._listing:
-            found = {folder.name: folder for folder in self._list_months()}
-            for gone in self._months.keys() - found.keys():
-                self._version += bool(self._months.pop(gone).ids)
-            for name, folder in found.items():
-                stamp = _folder_stamp(folder.path)
-                if name not in self._months:
-                    self._months[name] = _Month()
-                    self._version += 1
-                month = self._months[name]
-                if month.stamp != stamp or not stamp:
-                    self._version += month.follow(self._list_files(folder.path))
-                    month.stamp = stamp
+            changed = _find_change(str(self.root))
+            if changed != self._stamp or not changed:
+                self._follow_months()
+                self._stamp = changed if _is_past(changed) else 0
+            for name, month in self._months.items():
+                folder = f"{self.root}{os.sep}{name}"
+                changed = _find_change(folder)
+                if not month.is_known(changed, self._seconds()):
+                    self._version += month.follow(self._list_files(folder))
+                    month.stamp = changed if _is_past(changed) else 0
+                    month.listed = self._seconds()
             return self._version
+
+    def _follow_months(self) -> None:
+        """Take over the months whose folders are there now."""
+        found = {folder.name for folder in self._list_months()}
+        for gone in self._months.keys() - found:
+            self._version += bool(self._months.pop(gone).ids)
+        for name in found - self._months.keys():
+            self._months[name] = _Month()
+            self._version += 1
 
     def ids(self) -> set[RecordId]:
         """The ids in the names of all files."""
@@ -99,13 +126,20 @@ class RecordFolder:
         with self._listing:
             return set[RecordId]().union(*(month.ids for month in self._months.values()))
 
-    def note_change(self, path: Path) -> None:
-        """Remember that this process wrote or removed the file.
+    @contextmanager
+    def changing(self, path: Path) -> Generator[None]:
+        """Write or remove the file within the block, and remember that this process did.
 
-        The folder is listed again all the same, because others may have written meanwhile.
+        The folder is listed again all the same, if later: others may have written meanwhile.
         """
+        folder = str(path.parent)
+        with self._listing:
+            month = self._months.get(path.parent.name)
+            known = month is not None and month.is_known(_find_change(folder), self._seconds())
+        yield
         with self._listing:
             month = self._months.setdefault(path.parent.name, _Month())
+            month.own = _find_change(folder) if known else 0
             if path.exists():
                 month.add(path.name)
             else:
@@ -157,13 +191,24 @@ class _Month:
     """What is known of the folder of one month.
 
     Names are compared as a whole, because looking at each of ten thousand takes longer than a
-    search does. A `stamp` of 0 says that the folder must be listed.
+    search does. `stamp` is when the folder changed, as of the last look (0: it must be listed), and
+    `own` when this process did it.
     """
 
     def __init__(self) -> None:
-        self.stamp = 0
+        self.stamp = self.own = 0
+        self.listed = 0.0
         self.ids: set[RecordId] = set()
         self._names: set[str] = set()
+
+    def is_known(self, changed: int, seconds: float) -> bool:
+        """Whether the names are known of a folder that changed last at that time.
+
+        In the same moment as this process others may write, which shows when it is listed again.
+        """
+        if changed in (0, self.stamp):
+            return changed > 0
+        return changed == self.own and seconds - self.listed < _OWN_WRITES_SECONDS
 
     def follow(self, listed: Collection[str]) -> bool:
         """Take over the names that are there now; whether records came or went."""
@@ -228,8 +273,8 @@ class LocalRecords:
         if of_this_machine and present in (None, data) and self._owned:
             self._owned.ledger.note(record.id, compute_record_digest(record))
         if present is None:
-            self._disk.write(path, data)
-            self._folder.note_change(path)
+            with self._folder.changing(path):
+                self._disk.write(path, data)
         elif present != data:
             raise StoreDamagedError(
                 f"{path} already holds another record; it is left as it is. "
@@ -277,8 +322,8 @@ class LocalRecords:
         for record_id in record_ids:
             if is_record_id(record_id):
                 path = self.path(record_id)
-                self._disk.remove(path)
-                self._folder.note_change(path)
+                with self._folder.changing(path):
+                    self._disk.remove(path)
 
     @in_thread
     def remove_litter(self) -> None:
@@ -422,17 +467,18 @@ def litter_finding(path: Path, *, repaired: bool) -> Finding:
     )  # fmt: skip
 
 
-def _folder_stamp(folder: str) -> int:
-    """When the folder changed last; 0 if that is unknown, or so recent that it may change again.
-
-    Two changes within one tick of a file system's clock have the same time.
-    """
+def _find_change(folder: str) -> int:
+    """When the folder changed last, in nanoseconds; 0 if that is unknown."""
     try:
-        at = os.lstat(folder).st_mtime_ns
+        return os.lstat(folder).st_mtime_ns
     except OSError:
         return 0
-    tick = _FINE_TICK_NS_MAX if at % 1_000_000_000 else _TICK_NS_MAX
-    return at if abs(time.time_ns() - at) > tick else 0
+
+
+def _is_past(changed: int) -> bool:
+    """Whether what changes now gets another time: a file system's clock ticks, some coarsely."""
+    tick = _FINE_TICK_NS_MAX if changed % 1_000_000_000 else _TICK_NS_MAX
+    return abs(time.time_ns() - changed) > tick
 
 
 def read_record(path: Path, below: str = "") -> Record:
