@@ -215,22 +215,25 @@ class _Month:
         if len(listed) == len(self._names) and self._names.issuperset(listed):
             return False  # nearly always: what this process wrote is known
         names = set(listed)
-        before = len(self.ids)
-        for gone in self._names - names:
-            self.discard(gone)
-        fewer = len(self.ids)
-        for new in names - self._names:
-            self.add(new)
-        return fewer != before or len(self.ids) != fewer
+        gone, new = _list_ids(self._names - names), _list_ids(names - self._names)
+        self.ids.difference_update(gone)
+        self.ids.update(new)
+        self._names = names
+        return bool(gone or new)
 
     def add(self, name: str) -> None:
         self._names.add(name)
-        if name.endswith(_SUFFIX) and is_record_id(name.removesuffix(_SUFFIX)):
-            self.ids.add(RecordId(name.removesuffix(_SUFFIX)))
+        self.ids.update(_list_ids([name]))
 
     def discard(self, name: str) -> None:
         self._names.discard(name)
         self.ids.discard(RecordId(name.removesuffix(_SUFFIX)))
+
+
+def _list_ids(names: Collection[str]) -> list[RecordId]:
+    """The ids of the records among these files."""
+    ids = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+    return [RecordId(id_) for id_ in ids if is_record_id(id_)]
 
 
 class LocalRecords:
