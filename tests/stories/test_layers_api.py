@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import lose_head
 
 from memory_mcp import Memory
 from memory_mcp.domain.layers import NodeForked, NodeJoined, NodeView, UpdatesApplied
@@ -244,11 +245,10 @@ def test_two_processes_work_on_two_nodes(folder: Path, settings: dict[str, str])
         assert memory.mem_core_get() == {}
 
 
-@pytest.mark.files
 async def test_a_joined_tree_is_made_anew_from_its_records(
     folder: Path, settings: dict[str, str]
 ) -> None:
-    """The head is a file among others: losing it loses nothing."""
+    """The head is derived: losing it loses nothing."""
     async with Memory.open(folder, settings) as memory:
         await memory.mem_core_set("lr", "1")
         for node in ("a", "b"):
@@ -259,7 +259,7 @@ async def test_a_joined_tree_is_made_anew_from_its_records(
         await memory.mem_node_discard("a", "b was better.")
         await memory.mem_core_set("after", "1", branch_id="b")
         before = [await memory.mem_node_read(node) for node in ("main", "a", "b")]
-    (folder / ".state" / "memory-head.json").unlink()
+    lose_head(folder)
     async with Memory.open(folder, settings) as memory:
         assert [await memory.mem_node_read(node) for node in ("main", "a", "b")] == before
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import lose_head
 
 from memory_mcp import Memory
 from memory_mcp.cli.main import main
@@ -111,14 +112,13 @@ def test_a_discard_is_taken_back(memory: Any) -> None:
     assert core(memory, "c") == without("parent")
 
 
-@pytest.mark.files
 def test_a_joined_tree_is_the_same_from_its_records(memory: Any, project: Path) -> None:
     """A clone has the records and no head."""
     memory.mem_node_join("c")
     memory.backtrack("1")
     memory.mem_node_join("c")
     found = core(memory), core(memory, "c")
-    (project / ".state" / "memory-head.json").unlink()
+    lose_head(project)
     with Memory.open_sync(project) as anew:
         assert (core(anew), core(anew, "c")) == found
 

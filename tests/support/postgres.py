@@ -152,6 +152,18 @@ def rows_of(
     )
 
 
+def lose_head(project: Path) -> None:
+    """The project's head is gone, be it a file or a row; its records are there."""
+    if in_database():
+        bank = f"SELECT number FROM {NAMESPACE}.bank WHERE project = '{name_folder(project)}'"
+        execute(
+            os.environ["MEMORY_POSTGRES_URL"],
+            f"DELETE FROM {NAMESPACE}.head WHERE bank IN ({bank})",
+        )
+    else:
+        (project / ".state" / "memory-head.json").unlink()
+
+
 def tables_with(text: str, url: str = "") -> list[str]:
     """The tables of this test's database that hold a text anywhere in a row."""
     url = url or os.environ["MEMORY_POSTGRES_URL"]
