@@ -752,3 +752,7 @@ class PhaseChange:
     number: int
     record: Record | None
     notes: tuple[str, ...] = ()
+
+
+EMPTY_TIMELINE: Final = _make_timeline({})
+"""Made without a validator, which few starts of a process need."""

@@ -30,10 +30,9 @@ from memory_mcp.domain.record import (
     format_time,
 )
 from memory_mcp.domain.search import Candidate, Chunk, SearchFields
-from memory_mcp.domain.timeline import Checkpoint, Head, Timeline, join_parts
+from memory_mcp.domain.timeline import EMPTY_TIMELINE, Checkpoint, Head, Timeline, join_parts
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 
-_NOTHING: Final = Timeline()
 _DECIDED: Final = frozenset({"approved", "auto"})
 _CHECKPOINTS_SHOWN: Final = 10
 """Newest checkpoints that a head names for people, wherever they are kept."""
@@ -117,7 +116,7 @@ def explain_parse_error(error: Exception) -> str:
             return "not a JSON object in UTF-8"
 
 
-def parse_head(where: str, data: bytes, earlier: Timeline = _NOTHING) -> Head:
+def parse_head(where: str, data: bytes, earlier: Timeline = EMPTY_TIMELINE) -> Head:
     """Parse the bytes of a head that goes on from an `earlier` part; errors name `where` they are.
 
     Raises:

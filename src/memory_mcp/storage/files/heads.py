@@ -46,7 +46,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.domain.timeline import EMPTY_TIMELINE, Head, Timeline
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
@@ -80,7 +80,6 @@ _PARTS: Final = "memory-head-*.jsonl"
 _HISTORY_LINE: Final = re.compile(rb'\{"id": "([0-9a-f-]{36})".*\}$')
 
 _Stamp = tuple[int, int, int, bool]
-_NOTHING: Final = Timeline()
 
 
 @frozen
@@ -214,13 +213,13 @@ class LocalHeads:
         if known is None or known.data != data:
             part = parse_head_part(str(self._head), data)
             if part is None:
-                earlier = _NOTHING
+                earlier = EMPTY_TIMELINE
             elif known is not None and known.part == part:
                 earlier = known.earlier
             else:
                 earlier = self._load_earlier(part)
             head = parse_head(str(self._head), data, earlier)
-            beyond = head.timeline.find_beyond(earlier) or _NOTHING
+            beyond = head.timeline.find_beyond(earlier) or EMPTY_TIMELINE
             self._parsed = known = _Loaded(head, data, part, earlier, beyond)
         return known
 
@@ -289,14 +288,14 @@ class LocalHeads:
 
     def _prepare(self, head: Head, present: _Loaded | None) -> _Loaded:
         """The head to be written; what is too much for it is moved to its earlier part first."""
-        part, earlier, beyond = None, _NOTHING, head.timeline
+        part, earlier, beyond = None, EMPTY_TIMELINE, head.timeline
         if present and present.head.timeline is head.timeline:
             part, earlier, beyond = present.part, present.earlier, present.beyond
         elif present and (more := head.timeline.find_beyond(present.earlier)):
             part, earlier, beyond = present.part, present.earlier, more
         if beyond.count() > HEAD_ENTRIES_MAX:
             part = self._extend(part, beyond, head.timeline)
-            earlier, beyond = head.timeline, _NOTHING
+            earlier, beyond = head.timeline, EMPTY_TIMELINE
         return _Loaded(head, dump_head(head, beyond, part), part, earlier, beyond)
 
     def _extend(self, part: EarlierPart | None, beyond: Timeline, whole: Timeline) -> EarlierPart:
