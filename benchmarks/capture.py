@@ -1,12 +1,13 @@
 """What is captured of talk, by the rules alone: precision, recall and the time for a prompt.
 
-    python benchmarks/capture.py [--data FILE] [--all]
+    python benchmarks/capture.py [--data FILE] [--all] [--auto]
 
 The data are messages worth keeping, each with what a colleague would note of it (`expect`), and
 messages worth nothing, each with the reason (`why`). A capture counts as right if it holds the fact
 of `expect`: at least a third of its meaningful words, each by its first five letters, because a
 colleague's words are not the user's. What is captured of a message worth nothing, or holds another
-fact, is wrong. `--all` prints every capture, to be read: the criterion cannot tell a paraphrase.
+fact, is wrong. `--auto` counts only what `MEMORY_CAPTURE=auto` keeps at once. `--all` prints every
+capture, to be read: the criterion cannot tell a paraphrase.
 """
 
 import argparse
@@ -45,9 +46,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what is captured of talk.")
     parser.add_argument("--data", type=Path, default=_DATA)
     parser.add_argument("--all", action="store_true", help="print every capture")
+    parser.add_argument("--auto", action="store_true", help="only what is kept without a question")
     args = parser.parse_args()
     cases: dict[str, list[_Case]] = json.loads(args.data.read_text("utf-8"))
-    captured = {case["id"]: _capture(case) for side in cases.values() for case in side}
+    every = [case for side in cases.values() for case in side]
+    captured = {case["id"]: _capture(case, auto=args.auto) for case in every}
     if args.all:
         _print_all(cases, captured)
     _print_quality(cases, captured)
@@ -59,8 +62,8 @@ def _turns(case: _Case) -> list[Turn]:
     return [Turn(turn["role"], turn["content"]) for turn in case["turns"]]
 
 
-def _capture(case: _Case) -> list[str]:
-    return [each.statement for each in find_captures(_turns(case))]
+def _capture(case: _Case, *, auto: bool) -> list[str]:
+    return [each.statement for each in find_captures(_turns(case)) if each.sure or not auto]
 
 
 def covers(expected: str, statement: str) -> bool:

@@ -32,6 +32,7 @@ SETS: Final = {
     "open": DATA / "open" / "talk.json",
     "closed": DATA / "closed" / "talk.json",
     "fresh open": DATA / "open" / "fresh-talk.json",
+    "fresh2 open": DATA / "open" / "fresh2-talk.json",
     "our own": ROOT / "tests" / "data" / "talk_of_our_own.json",
 }
 MORE: Final = DATA / "open" / "talk_more.json"
@@ -42,6 +43,9 @@ FROM: Final = 2.0
 """The logit from which on a sentence is kept."""
 NAMED_FROM: Final = -3.2
 """The same where a pattern names its category."""
+SURE_FROM: Final = 3.0
+"""The logit from which on it is kept without a question to the user."""
+SURE_NAMED_FROM: Final = 0.0
 SHRINK: Final = 10.0
 ROUNDS: Final = 40
 STEP: Final = 0.3
@@ -182,6 +186,8 @@ def main() -> None:
     weights: dict[str, Any] = {
         "from": FROM,
         "named_from": NAMED_FROM,
+        "sure_from": SURE_FROM,
+        "sure_named_from": SURE_NAMED_FROM,
         "keep": learn_keeping(every),
         "categories": learn_categories(every),
     }

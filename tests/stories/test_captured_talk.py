@@ -144,6 +144,20 @@ async def test_auto_keeps_at_once_and_says_so_once() -> None:
     assert second == ""
 
 
+async def test_auto_asks_where_it_is_not_sure() -> None:
+    """A memory that nobody looked at must be worth it; a suggestion costs a word."""
+    workspace = at_work("auto")
+    report = await said(workspace, "add a retry. we want uploads to be resumable, eventually.")
+    context = await prompted(workspace)
+
+    assert report.kept == ()
+    assert [each.statement for each in report.suggested] == [
+        "We want uploads to be resumable, eventually."
+    ]
+    assert OFFERED in context
+    assert await kept(workspace) == []
+
+
 async def test_nothing_is_captured_twice() -> None:
     """Nor what is known, nor what was captured and forgotten."""
     workspace = at_work("auto")

@@ -37,11 +37,15 @@ _IMPORTANCE: Final[dict[CaptureCategory, int]] = {
 
 @frozen
 class Capture:
-    """A statement in the user's words. `everywhere`: it is the user's own, in each project."""
+    """A statement in the user's words. `everywhere`: it is the user's own, in each project.
+
+    `sure`: it may be kept without being asked for; what is less sure is suggested.
+    """
 
     statement: str
     category: CaptureCategory
     everywhere: bool = False
+    sure: bool = True
 
     @property
     def kind(self) -> Kind:

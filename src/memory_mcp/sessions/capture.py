@@ -107,7 +107,7 @@ async def capture_turns(
     noted: list[Suggestion] = []
     for capture in fresh:
         state: SuggestionState = "waiting"
-        if mode == "auto":
+        if mode == "auto" and capture.sure:
             outcome = await _keep(workspace, capture)
             kept += [outcome] if isinstance(outcome, MemoryAdded) else []
             state = "kept" if isinstance(outcome, MemoryAdded | MemoryWaiting) else "decided"
@@ -272,7 +272,8 @@ async def _ask_model(
         judged = await language.classify(text)
         if judged.keep:
             category: CaptureCategory = judged.sort  # pyright: ignore[reportAssignmentType]  # kept
-            found.append(ruled.get(text) or Capture(text, category))
+            known = ruled.get(text, Capture(text, category))
+            found.append(replace(known, sure=True))
     return found
 
 

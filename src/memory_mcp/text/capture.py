@@ -18,7 +18,13 @@ from memory_mcp.domain.captures import Capture, CaptureCategory
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.frozen import frozen
 from memory_mcp.text.gate import Chatter, is_program_line, judge_worth
-from memory_mcp.text.keeping import Features, begins_with_order, describe_sentence, judge_sentence
+from memory_mcp.text.keeping import (
+    Features,
+    begins_with_order,
+    describe_sentence,
+    is_sure,
+    judge_sentence,
+)
 from memory_mcp.text.recalled import separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern
@@ -64,13 +70,14 @@ Reading = Literal["stated", "announced", "plain", "question", "refused"]
 class ReadSentence:
     """A sentence of the message, its quotes masked, what it is, and of which category.
 
-    `named`: a pattern marks its category.
+    `named`: a pattern marks its category. `sure`: nobody need be asked whether it is worth it.
     """
 
     text: str
     reading: Reading
     category: CaptureCategory | None = None
     named: bool = False
+    sure: bool = False
 
 
 _QUOTED: Final = re.compile(
@@ -177,6 +184,7 @@ def _make_capture(
         statement[: _STATEMENT_CHARS_MAX + _CONTEXT_CHARS_MAX],
         category,
         everywhere=personal or pattern("everywhere").search(whole) is not None,
+        sure=not marked or any(each.sure for each in marked),
     )
 
 
@@ -244,9 +252,11 @@ def _mark_stated(read: Sequence[ReadSentence], *, asked: bool, reasons: bool) ->
             marked.append(sentence)
             continue
         named = _find_category(sentence.text, reasons=reasons)
-        category = judge_sentence(describe_plain(read, place, asked=asked), named)
+        features = describe_plain(read, place, asked=asked)
+        category = judge_sentence(features, named)
         reading = "stated" if category else "plain"
-        marked.append(ReadSentence(sentence.text, reading, category, named is not None))
+        sure = is_sure(features, named)
+        marked.append(ReadSentence(sentence.text, reading, category, named is not None, sure))
     return marked
 
 

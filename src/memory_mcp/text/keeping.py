@@ -48,6 +48,12 @@ def judge_sentence(features: Features, named: CaptureCategory | None) -> Capture
     return named or max(categories, key=lambda each: weigh(features, learnt["categories"][each]))
 
 
+def is_sure(features: Features, named: CaptureCategory | None) -> bool:
+    """Whether a sentence may be kept without a question to the user: more is asked of it."""
+    learnt = _load_learnt()
+    return weigh(features, learnt["keep"]) >= learnt["sure_named_from" if named else "sure_from"]
+
+
 def weigh(features: Features, weights: Mapping[str, float]) -> float:
     """The logit of a sentence by these weights; that of "" holds for every sentence."""
     return weights.get("", 0.0) + sum(
