@@ -86,3 +86,6 @@ def showing(project: Path, environment: Mapping[str, str]) -> Generator[str]:
             yield found[0]
         finally:
             running.terminate()
+            # what the server had to report is shown with a test that fails
+            if running.stderr is not None:
+                sys.stderr.write(running.stderr.read())

@@ -33,7 +33,9 @@ export function show(node, ...children) {
       .flat(Infinity)
       .filter((each) => each !== undefined && each !== null && each !== false),
   );
-  if (held && !held.isConnected)
+  if (!held || held === document.activeElement) return;
+  if (held.isConnected) held.focus({ preventScroll: true });
+  else
     [...node.querySelectorAll(held.tagName)]
       .find((each) => nameIn(each) === named)
       ?.focus({ preventScroll: true });
@@ -47,6 +49,31 @@ function nameIn(node) {
     node.textContent,
     node.closest("li")?.textContent,
   ].join("\n");
+}
+
+// nothing is drawn anew between the press and the release of a click: it would meet nothing
+let released = null;
+let tellReleased = null;
+document.addEventListener(
+  "pointerdown",
+  () => {
+    released ??= new Promise((resume) => (tellReleased = resume));
+  },
+  true,
+);
+for (const ends of ["pointerup", "pointercancel", "blur"])
+  window.addEventListener(
+    ends,
+    () => {
+      const tell = tellReleased;
+      released = tellReleased = null;
+      if (tell) setTimeout(tell); // the click comes first
+    },
+    true,
+  );
+
+export function untilReleased() {
+  return released;
 }
 
 export function button(label, act, given = {}) {

@@ -30,8 +30,11 @@ export function makeList({ label, rowHeight, render, pick, load, empty = "Nothin
   function set(found, count = found.length, keep = false, height = rowHeight) {
     if (height !== rowHeight) drawn = new Map(); // each row stands elsewhere
     rowHeight = height;
+    const held = keep ? items[at]?.memoryId : null;
     items = found;
     total = count;
+    const stands = held ? items.findIndex((each) => each?.memoryId === held) : -1;
+    if (stands >= 0) at = stands; // what others wrote is above it
     if (!keep) {
       at = -1;
       box.scrollTop = 0;

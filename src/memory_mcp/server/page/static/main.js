@@ -1,6 +1,6 @@
 // Puts the page together: its views, the branch that is shown, and what is read anew on a change.
 
-import { h, show, button, note } from "./dom.js";
+import { h, show, button, note, untilReleased } from "./dom.js";
 import { formatCount } from "./words.js";
 import { chooseTransport } from "./transport.js";
 import { isSet } from "./graph.js";
@@ -8,7 +8,7 @@ import { makeDecider } from "./decide.js";
 import { makeTimeline } from "./timeline.js";
 import { makeMemories } from "./memories.js";
 import { makeWaiting } from "./waiting.js";
-import { renderCompare, renderHealth, renderProfile, renderSessions } from "./panels.js";
+import { makeCompare, makeHealth, renderProfile, renderSessions } from "./panels.js";
 
 const TABS = [
   ["timeline", "Timeline"],
@@ -27,11 +27,17 @@ const panels = {};
 let tab = "timeline";
 let branch = ""; // the one that is shown; without one that of the session
 let head = null;
+let refreshing = false;
+let due = null; // what is to be read anew after what is read now
 
 const page = {
   transport,
-  decide: makeDecider(transport, () => refresh()),
-  read: (name, given = {}) => transport.read(name, { ...given, ...branchGiven() }),
+  decide: makeDecider(transport, () => refresh({ own: true })),
+  async read(name, given = {}) {
+    const answer = await transport.read(name, { ...given, ...branchGiven() });
+    await untilReleased();
+    return answer;
+  },
   branchGiven,
   rows: () => timeline.rows(),
   openMemory: (id) => {
@@ -47,6 +53,8 @@ const page = {
 const timeline = makeTimeline(page);
 const memories = makeMemories(page);
 const waiting = makeWaiting(page);
+const compare = makeCompare(page);
+const health = makeHealth(page);
 
 function branchGiven() {
   return branch ? { branch } : {};
@@ -78,6 +86,8 @@ function buildTabs() {
   show(panels.timeline, timeline.node);
   show(panels.memories, memories.node);
   show(panels.waiting, waiting.node);
+  show(panels.compare, compare.node);
+  show(panels.health, health.node);
   byId("tabs").addEventListener("keydown", moveToTab);
 }
 
@@ -106,11 +116,11 @@ function openTab(name) {
 // the first two are kept up to date in any case
 async function loadTab() {
   const load = {
-    waiting: () => waiting.load({ doubts: true }),
-    compare: async () => show(panels.compare, renderCompare(page)),
+    waiting: () => Promise.all([waiting.load(), waiting.loadDoubts({ soon: true })]),
+    compare: compare.load,
     profile: loadProfile,
     sessions: async () => show(panels.sessions, renderSessions(await page.read("sessions"), page)),
-    health: async () => show(panels.health, renderHealth(head, await page.read("figures"), page)),
+    health: () => health.load(head),
   }[tab];
   const panel = panels[tab];
   try {
@@ -160,17 +170,27 @@ async function loadHead() {
   );
 }
 
-async function refresh() {
+// one at a time: what comes meanwhile is read once, after it
+async function refresh({ own = false } = {}) {
+  due = { own: own || Boolean(due?.own) };
+  if (refreshing) return;
+  refreshing = true;
+  while (due) {
+    const now = due;
+    due = null;
+    await readAnew(now);
+  }
+  refreshing = false;
+}
+
+async function readAnew({ own }) {
   try {
     await loadHead();
     await timeline.load();
     memories.fillChoices(head.branches, timeline.rows());
-    const doubts = tab === "waiting";
-    await Promise.all([
-      memories.load({ keep: true }),
-      memories.showChosen(),
-      waiting.load({ doubts }),
-    ]);
+    const told = waiting.load();
+    if (tab === "waiting") waiting.loadDoubts({ soon: own });
+    await Promise.all([memories.load({ keep: true }), memories.showChosen(), told]);
     const choosing = document.activeElement?.closest("select");
     if (!["timeline", "memories", "waiting"].includes(tab) && !choosing) await loadTab();
   } catch (error) {
@@ -182,25 +202,13 @@ async function refresh() {
 
 function listen() {
   let soon = null;
-  let busy = false;
-  let again = false;
-
-  async function run() {
-    again = busy;
-    if (busy) return;
-    busy = true;
-    await refresh();
-    busy = false;
-    if (again) run();
-  }
-
   transport.listen((news) => {
     const down = news === "closed";
     byId("live").className = down ? "down" : "up";
     byId("live").textContent = down ? "not connected" : "live";
     if (down) return;
     clearTimeout(soon);
-    soon = setTimeout(run, news === "open" ? 0 : NEWS_MS);
+    soon = setTimeout(() => refresh(), news === "open" ? 0 : NEWS_MS);
   });
 }
 
@@ -212,7 +220,7 @@ async function begin() {
   byId("branch").addEventListener("change", (event) => {
     branch = event.target.value;
     timeline.forget();
-    refresh();
+    refresh({ own: true });
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target.closest("input, textarea, select, dialog")) return;
@@ -226,7 +234,8 @@ async function begin() {
     await timeline.load();
     memories.fillChoices(head.branches, timeline.rows());
     await memories.load();
-    waiting.load({ doubts: true }).catch(() => {}); // its view says what went wrong
+    waiting.load();
+    waiting.loadDoubts({ soon: true });
     if (TABS.some(([name]) => name === wanted) && wanted !== tab) openTab(wanted);
   } catch (error) {
     show(byId("main"), note(error.message));

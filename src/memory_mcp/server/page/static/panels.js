@@ -5,21 +5,38 @@ import { formatTime, formatCount, firstLine } from "./words.js";
 import { renderDiff } from "./decide.js";
 import { nameOf } from "./graph.js";
 
-export function renderCompare(page) {
+export function makeCompare(page) {
   const out = h("div", { "aria-live": "polite" });
-  const names = page.rows().filter((row) => ["branch", "checkpoint", "line"].includes(row.kind));
-  const options = (chosen) =>
-    [
+  const a = h("select", { id: "compare-a", onchange: compare });
+  const b = h("select", { id: "compare-b", onchange: compare });
+  let turn = 0;
+
+  // the points change as others write; the two that were chosen stay
+  function load() {
+    const names = page.rows().filter((row) => ["branch", "checkpoint", "line"].includes(row.kind));
+    const options = [
       ["head", "now, on this branch"],
       ...names.map((row) => [
         row.name,
         `${row.kind === "line" ? "left line" : row.kind}: ${nameOf(row)}${row.summary ? ` — ${firstLine(row.summary, 60)}` : ""}`,
       ]),
       ["start", "start: before the first memory"],
-    ].map(([value, text]) => h("option", { value, selected: value === chosen }, text));
-  const second = names.find((row) => row.kind === "checkpoint" && row.status === "valid");
-  const a = h("select", { id: "compare-a" }, options(second ? second.name : "start"));
-  const b = h("select", { id: "compare-b" }, options("head"));
+    ];
+    const last = names.find((row) => row.kind === "checkpoint" && row.status === "valid");
+    for (const [select, first] of [
+      [a, last ? last.name : "start"],
+      [b, "head"],
+    ]) {
+      const kept = options.some(([value]) => value === select.value) ? select.value : first;
+      show(
+        select,
+        options.map(([value, text]) => h("option", { value }, text)),
+      );
+      select.value = kept;
+    }
+    return compare();
+  }
+
   const list = (title, records, count) =>
     section(
       `${title} (${count.toLocaleString()})`,
@@ -44,8 +61,10 @@ export function renderCompare(page) {
         : h("p", { class: "quiet" }, "None."),
     );
   async function compare() {
+    const mine = ++turn;
     try {
       const found = await page.read("diff", { a: a.value, b: b.value });
+      if (mine !== turn) return;
       show(
         out,
         h("p", { class: "quiet" }, `${formatCount(found.same)} at both.`),
@@ -60,13 +79,10 @@ export function renderCompare(page) {
         ),
       );
     } catch (error) {
-      show(out, h("p", { class: "note" }, error.message));
+      if (mine === turn) show(out, h("p", { class: "note" }, error.message));
     }
   }
-  a.addEventListener("change", compare);
-  b.addEventListener("change", compare);
-  compare();
-  return h(
+  const node = h(
     "div",
     { class: "page-width" },
     h("h2", {}, "Two points, compared"),
@@ -80,6 +96,7 @@ export function renderCompare(page) {
     ),
     out,
   );
+  return { node, load };
 }
 
 export function renderProfile(each, durable, page) {
@@ -187,7 +204,7 @@ export function renderSessions(each, page) {
   );
 }
 
-export function renderHealth(head, figures, page) {
+export function makeHealth(page) {
   const out = h("div", { "aria-live": "polite" });
   const check = button("Check everything now", async () => {
     show(out, h("p", { class: "quiet" }, "The doctor is looking…"));
@@ -220,11 +237,18 @@ export function renderHealth(head, figures, page) {
       show(out, h("p", { class: "note" }, error.message));
     }
   });
+  const node = h("div", { class: "page-width numbers" });
+  // what the doctor found stays while the numbers change
+  async function load(head) {
+    const figures = await page.read("figures");
+    show(node, h("h2", {}, "Health and numbers"), renderNumbers(head, figures, page, [check, out]));
+  }
+  return { node, load };
+}
+
+function renderNumbers(head, figures, page, checks) {
   const cloud = head.cloud;
-  return h(
-    "div",
-    { class: "page-width numbers" },
-    h("h2", {}, "Health and numbers"),
+  return [
     section(
       "Checks",
       {},
@@ -236,8 +260,7 @@ export function renderHealth(head, figures, page) {
               { class: "quiet" },
               "The doctor checks every rule of files and index. It mends nothing here.",
             ),
-            check,
-            out,
+            checks,
           ],
     ),
     section(
@@ -279,7 +302,7 @@ export function renderHealth(head, figures, page) {
         "memories",
       ),
     ),
-  );
+  ];
 }
 
 function nameProvider({ database, cloud }) {

@@ -4,17 +4,24 @@ import { h, show, button, section, note, card, cards } from "./dom.js";
 import { formatTime, firstLine } from "./words.js";
 
 const GROUPS = ["pending", "reviews", "suggestions", "disputes", "stale"];
+const PAUSE_MS = 5000; // between two comparisons while others write
 
 export function makeWaiting(page) {
   const node = h("div", { class: "page-width" });
   let told = null;
-  let doubts = {}; // found by reading all records: only at the start, and where they are shown
+  let doubts = {}; // found by comparing all records: only at the start, and where they are shown
   let turn = 0;
-  let doubtsTurn = 0;
+  let doubting = false;
+  let doubtsDue = false;
+  let calm = null;
 
-  async function load({ doubts: all = false } = {}) {
+  // an answer that was overtaken by a later one is out of date
+  async function load() {
+    const mine = ++turn;
     try {
-      await Promise.all([readTold(), all ? readDoubts() : null]);
+      const found = await page.read("waiting");
+      if (mine !== turn) return;
+      told = found;
     } catch (error) {
       show(node, note(error.message));
       return;
@@ -22,22 +29,39 @@ export function makeWaiting(page) {
     draw();
   }
 
-  // an answer that was overtaken by a later one is out of date
-  async function readTold() {
-    const mine = ++turn;
-    const found = await page.read("waiting");
-    if (mine === turn) told = found;
+  // comparing is dear: never twice at once, and after the news of others not before a pause. What
+  // is known stays meanwhile
+  async function loadDoubts({ soon = false } = {}) {
+    if (!soon) {
+      calm ??= setTimeout(() => loadDoubts({ soon: true }), PAUSE_MS);
+      return;
+    }
+    clearTimeout(calm);
+    calm = null;
+    doubtsDue = true;
+    if (doubting) return;
+    doubting = true;
+    try {
+      while (doubtsDue) {
+        doubtsDue = false;
+        await readDoubts();
+      }
+    } catch (error) {
+      page.decide.say(error.message, null, true);
+    } finally {
+      doubting = false;
+    }
+    draw();
   }
 
   // those of all memories that were looked at before, and at least of the newest
   async function readDoubts() {
-    const mine = ++doubtsTurn;
     const [stale, disputes] = await Promise.all([page.read("stale"), page.read("disputes")]);
     let found = { ...stale, ...disputes };
-    while (found.lookedAt < Math.min(doubts.lookedAt ?? 0, found.total)) {
+    while (!doubtsDue && found.lookedAt < Math.min(doubts.lookedAt ?? 0, found.total)) {
       found = await readFurther(found);
     }
-    if (mine === doubtsTurn) doubts = found;
+    if (!doubtsDue) doubts = found;
   }
 
   async function readFurther(before) {
@@ -69,7 +93,7 @@ export function makeWaiting(page) {
     show(node, renderWaiting(all, page, lookFurther));
   }
 
-  return { node, load };
+  return { node, load, loadDoubts };
 }
 
 function countWaiting(all) {
