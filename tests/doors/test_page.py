@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
@@ -21,6 +22,7 @@ from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.outcomes import CheckpointSaved, Closeout, ClosingDecision, MemoryAdded
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.sessions import Turn
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.graph import GraphNode, place_nodes
 from memory_mcp.server.page.document import (
     build_app_document,
@@ -29,7 +31,7 @@ from memory_mcp.server.page.document import (
     load_part,
 )
 from memory_mcp.server.page.live import follow_changes
-from memory_mcp.server.page.reads import READS
+from memory_mcp.server.page.reads import READS, Read
 
 pytestmark = pytest.mark.anyio
 
@@ -242,6 +244,31 @@ async def test_what_any_process_writes_is_announced(story: Story) -> None:
     assert await waiting is True
     ending.set()
     await news.aclose()
+
+
+async def test_a_read_that_takes_long_ends_with_the_page(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the middle of a comparison printed a traceback for each read that went on."""
+    begun, ended, ending = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def compare_for_ever(_workspace: Workspace, _form: object) -> dict[str, object]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return {}
+
+    monkeypatch.setitem(cast("dict[str, Read]", READS), "disputes", Read(compare_for_ever))
+    async with viewing(story.workspace, ending) as viewer:
+        asked = asyncio.create_task(viewer.web.get("/api/disputes", headers=OWN))
+        await begun.wait()
+        ending.set()
+        answer = await asked
+    await ended.wait()
+    assert answer.status_code == 503
+    assert answer.json()["message"] == "The page is being ended."
 
 
 async def test_what_the_user_said_is_kept_or_dropped(story: Story, viewer: Viewer) -> None:

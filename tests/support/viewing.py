@@ -53,19 +53,23 @@ class Viewer:
 
 
 @asynccontextmanager
-async def outside(workspace: Workspace) -> AsyncGenerator[Viewer]:
+async def outside(
+    workspace: Workspace, ending: asyncio.Event | None = None
+) -> AsyncGenerator[Viewer]:
     """A client of the page that was not let in yet."""
     entry = PageAccess(PORT)
-    app: Any = build_app(workspace, entry, asyncio.Event())
+    app: Any = build_app(workspace, entry, ending or asyncio.Event())
     way = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=way, base_url=entry.origin) as web:
         yield Viewer(web, entry)
 
 
 @asynccontextmanager
-async def viewing(workspace: Workspace) -> AsyncGenerator[Viewer]:
+async def viewing(
+    workspace: Workspace, ending: asyncio.Event | None = None
+) -> AsyncGenerator[Viewer]:
     """A client that has exchanged the token for the cookie."""
-    async with outside(workspace) as viewer:
+    async with outside(workspace, ending) as viewer:
         opened = await viewer.web.get("/", params={"token": viewer.entry.token})
         assert opened.status_code == 303
         yield viewer

@@ -17,14 +17,14 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memory_mcp.deadlines import run_with_deadline
+from memory_mcp.deadlines import run_with_deadline, wait_for_first
 from memory_mcp.domain.limits import (
     HTTP_BODY_BYTES_MAX,
     READ_CALL_SECONDS_MAX,
     WRITE_CALL_SECONDS_MAX,
 )
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.errors import InvalidRequestError, MemoryMcpError, StoreUnavailableError
 from memory_mcp.hints import use_words_of
 from memory_mcp.server.page.actions import act, parse_action
 from memory_mcp.server.page.document import PARTS, build_document, load_part
@@ -57,12 +57,12 @@ _STREAMS_MAX: Final = 16
 
 
 def build_app(workspace: Workspace, entry: PageAccess, ending: asyncio.Event) -> ASGIApp:
-    """The application; streams end with `ending`."""
+    """The application; streams and reads end with `ending`."""
     routes = [
         Route("/", partial(_open_page, entry)),
         Route("/api/events", partial(_stream, workspace, ending, asyncio.Semaphore(_STREAMS_MAX))),
         Route("/api/act", partial(_act, workspace), methods=["POST"]),
-        Route("/api/{name}", partial(_read, workspace)),
+        Route("/api/{name}", partial(_read, workspace, ending)),
         *(Route(f"/{name}", partial(_give_part, name)) for name in PARTS),
     ]
     return _Door(Starlette(routes=routes), entry)
@@ -134,10 +134,17 @@ async def _give_part(name: str, _request: Request) -> Response:
     return Response(load_part(name), headers={"content-type": PARTS[name]})
 
 
-async def _read(workspace: Workspace, request: Request) -> Response:
+async def _read(workspace: Workspace, ending: asyncio.Event, request: Request) -> Response:
     name = request.path_params["name"]
-    call = partial(read_page, workspace, name, dict(request.query_params))
-    return await _answer(call, name, READ_CALL_SECONDS_MAX, writes=False)
+
+    async def look() -> dict[str, Any]:
+        found = asyncio.ensure_future(read_page(workspace, name, dict(request.query_params)))
+        await wait_for_first(found, ending.wait())
+        if not found.done():  # a comparison may take longer than a page that is ended waits
+            raise StoreUnavailableError("The page is being ended.")
+        return found.result()
+
+    return await _answer(look, name, READ_CALL_SECONDS_MAX, writes=False)
 
 
 async def _act(workspace: Workspace, request: Request) -> Response:
