@@ -241,6 +241,7 @@ def test_the_project_is_found_in_the_promised_order(clone: Path, tmp_path: Path)
     assert (tmp_path / "h") in nowhere.memory_dir.parents
 
 
+@pytest.mark.files  # they say where it was begun
 def test_a_memory_that_was_begun_here_is_found_without_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
