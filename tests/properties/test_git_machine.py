@@ -360,6 +360,23 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 
 @settings(max_examples=depth(3, 200))
 @given(WITH_CODE_STORIES)
+@example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
+@example(
+    (
+        [],
+        [
+            ("commit", 0),
+            ("new", 0),
+            ("write", 0),
+            ("commit", 0),
+            ("switch", 1),
+            ("look", 0),
+            ("write", 0),
+            ("switch", 1),
+            ("look", 0),
+        ],
+    )
+)
 def test_the_same_where_records_are_committed_with_the_code(
     story: tuple[list[Step], list[Step]],
 ) -> None:

@@ -114,7 +114,8 @@ class GitState(FrozenModel):
     """What this machine remembers of git between two looks.
 
     `claims` names the branches of git on which each segment was written that no commit has closed
-    yet. `reverts` maps a commit to the one that reverted it. `offered` is what was offered before.
+    yet; `closed` are open segments in which nothing more is written, because git has their records.
+    `reverts` maps a commit to the one that reverted it. `offered` is what was offered before.
     `rewound` are the memories that are marked as written in turns that the user took back.
     """
 
@@ -123,11 +124,16 @@ class GitState(FrozenModel):
     claims: dict[SegmentField, tuple[str, ...]] = Field(
         default_factory=dict[SegmentId, tuple[str, ...]]
     )
+    closed: Annotated[frozenset[SegmentField], _Many] = frozenset()
     reverts: dict[str, str] = Field(default_factory=dict[str, str])
     offered: tuple[str, ...] = ()
     rewound: RecordIds = ()
     event: GitEvent | None = None
     mode: GitMode | None = None
+
+    def may_write(self, segment: SegmentId, branch: str) -> bool:
+        """Whether the open segment is this branch's alone, and no commit has it."""
+        return self.claims.get(segment) == (branch,) and segment not in self.closed
 
 
 @frozen

@@ -225,9 +225,7 @@ async def _find_absent(
 
 async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
     for new in found.anchors:
-        head, record = await anchor_segments(workspace, new)
-        if record.move and (opened := record.move.opens.get(MAIN)):
-            found.state.claims[opened] = (new.anchor.git_branch,)
+        head, _ = await anchor_segments(workspace, new)
     return head
 
 
@@ -260,20 +258,23 @@ async def anchor_segments(
 
 
 async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, branch: str) -> Head:
-    """Give this branch of git an open segment: an empty one, or a new one beside the others'."""
+    """Give this branch of git an open segment: an empty one, or a new one beside the others'.
+
+    A segment is claimed only to be written in, so one that is claimed or that git has is not empty,
+    even if a checkout has taken its files away.
+    """
     async with _wait_alone(git):
         state = git.history.load()
-        others = {tree.branch for tree in state.trees.values()} - {branch}
         tips = head.timeline.tips(MAIN)
         written = await workspace.project.index.ids_by_segment(tips)
-        owned = {s for s in tips if others.intersection(state.claims.get(s, ()))}
-        free = [s for s in tips if s not in written and s not in owned]
-        mine = [s for s in tips if state.claims.get(s) == (branch,)]
+        used = state.claims.keys() | state.closed
+        free = [s for s in tips if s not in written and s not in used]
+        mine = [s for s in tips if state.may_write(s, branch)]
         if not (mine or free):
 
             async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
                 tips = head.timeline.tips(MAIN)
-                left = tuple(s for s in tips if s not in state.claims)
+                left = tuple(s for s in tips if s not in state.claims or s in state.closed)
                 under = left or _find_parents(head.timeline, tips)
                 step = Move(
                     act="anchor", branch=MAIN, opens={MAIN: SegmentId(workspace.ids.new(at))},
@@ -287,7 +288,9 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
             head, record = await _move(workspace, plan)
             free = list(record.move.opens.values()) if record.move else []
         own = (mine or free)[-1]
-        git.history.save(state.model_copy(update={"claims": {**state.claims, own: (branch,)}}))
+        claims = {**state.claims, own: (branch,)}
+        closed = state.closed.intersection(head.timeline.tips(MAIN))
+        git.history.save(state.model_copy(update={"claims": claims, "closed": closed}))
     return head
 
 
@@ -369,7 +372,7 @@ async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -
         git, await workspace.project.index.ids_by_segment(found.hides)
     ):
         found = find(tracked=tracked)
-    own = next((s for s in timeline.tips(MAIN) if state.claims.get(s) == (tree.branch,)), None)
+    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, tree.branch)), None)
     before, git.standing = git.standing, Standing(found.marks, found.hides, own)
     if git.mode == "follow" and not workspace.policy.meta:
         await _tell_moves(workspace, git, timeline, before, tree.branch)

@@ -82,6 +82,7 @@ class _Look:
     branches: dict[str, SeenBranch]
     claims: dict[SegmentId, tuple[str, ...]]
     reverts: dict[str, str]
+    closed: set[SegmentId]
     added: list[NewAnchor] = field(default_factory=list[NewAnchor])
     came: list[NewCommit] = field(default_factory=list[NewCommit])
     picked: set[str] = field(default_factory=set[str])
@@ -100,7 +101,8 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     Raises:
         GitSilentError: git could not say what HEAD reaches.
     """
-    look = _Look(git, place, known, dict(state.branches), dict(state.claims), dict(state.reverts))
+    look = _Look(git, place, known, dict(state.branches), dict(state.claims),
+                 dict(state.reverts), set(state.closed))  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
         _read_branch(look, branch)
@@ -113,6 +115,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         "trees": {**state.trees, git.name: tree},
         "branches": branches,
         "claims": look.claims,
+        "closed": frozenset(look.closed),
         "reverts": look.reverts,
     }
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
@@ -170,7 +173,7 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
 def _read_steps(
     look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None
 ) -> None:
-    if not (look.anchors or look.known.written):
+    if not (look.anchors or look.claims):
         steps = ()  # nothing was written here: git need not be asked anything
     for step in _join_resets(steps):
         try:
@@ -271,14 +274,19 @@ def _anchor_claims(look: _Look, branch: str, commit: str, why: str) -> None:
     """Anchor what was written on the branch to the commit. Files that git tracks need no anchor."""
     closed: list[SegmentId] = []
     for segment, owners in list(look.claims.items()):
-        if branch not in owners or segment not in look.known.written:
+        if branch not in owners:
+            continue
+        if segment not in look.known.written:  # git may have taken its files away since then
+            look.closed.add(segment)
             continue
         rest = tuple(owner for owner in owners if owner != branch)
         if rest:
             look.claims[segment] = rest
         else:
             del look.claims[segment]
-        if segment not in look.known.tracked:
+        if segment in look.known.tracked:
+            look.closed.add(segment)
+        else:
             closed.append(segment)
     _add_anchor(look, closed, commit, branch, why)
 
