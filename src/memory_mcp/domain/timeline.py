@@ -530,12 +530,8 @@ class Timeline(FrozenModel):
     def _complete(self) -> bool:
         """Whether every parent is known: then a branch stands on nothing that it abandoned."""
         if self._cache.complete is None:
-            self._cache.complete = not self.bases and self.knows_every_parent()
+            self._cache.complete = not self.bases and self._knows_parents(self.segments.values())
         return self._cache.complete
-
-    def knows_every_parent(self) -> bool:
-        """Whether each segment stands on segments that are here."""
-        return self._knows_parents(self.segments.values())
 
     def _knows_parents(self, segments: Iterable[Segment]) -> bool:
         known = self.segments

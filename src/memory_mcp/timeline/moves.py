@@ -24,7 +24,7 @@ def fold_moves(records: Iterable[Record], onto: Timeline | None = None) -> Timel
     records = list(records)
     timeline = apply_lineages(records, onto or Timeline())
     moves = (r for r in records if r.move is not None and r.id not in timeline.moves)
-    return _drop_bases(_apply_moves(timeline, sorted(moves, key=_order)))
+    return _apply_moves(timeline, sorted(moves, key=_order))
 
 
 def _order(record: Record) -> tuple[int, RecordId]:
@@ -116,9 +116,10 @@ def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
         undone.update(lineage.undone)
         if lineage.base:
             bases[branch] = bases.get(branch, frozenset[SegmentId]()) | frozenset(lineage.base)
-    placed = onto.change(segments=segments, given_up=given_up, undone=undone, bases=bases)
-    placed = _drop_bases(placed)
-    return onto if placed == onto else placed
+    known = (onto.segments, onto.given_up, onto.undone, onto.bases)
+    if known == (segments, given_up, undone, bases):
+        return onto
+    return onto.change(segments=segments, given_up=given_up, undone=undone, bases=bases)
 
 
 def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
@@ -129,26 +130,12 @@ def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
     bases = {**timeline.bases}
     for branch, base in other.bases.items():
         bases[branch] = bases.get(branch, frozenset[SegmentId]()) | base
-    return _drop_bases(
-        timeline.change(
-            segments=other.segments | timeline.segments,
-            given_up=given_up,
-            undone=timeline.undone | other.undone,
-            bases=bases,
-        )
+    return timeline.change(
+        segments=other.segments | timeline.segments,
+        given_up=given_up,
+        undone=timeline.undone | other.undone,
+        bases=bases,
     )
-
-
-def _drop_bases(timeline: Timeline) -> Timeline:
-    """The timeline without the bases that its segments tell: there every parent is known.
-
-    A head of a thousand branches that was rebuilt would be seven times as large with them.
-    """
-    if not timeline.bases or not timeline.knows_every_parent():
-        return timeline
-    begun = {segment.branch for segment in timeline.segments.values()}
-    bases = {branch: base for branch, base in timeline.bases.items() if branch not in begun}
-    return timeline if bases == timeline.bases else timeline.change(bases=bases)
 
 
 def _abandon(
