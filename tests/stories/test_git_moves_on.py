@@ -135,18 +135,25 @@ async def test_a_cherry_pick_is_offered(settings: Settings, project: Path) -> No
         assert f"memory-mcp git bring {picked[:8]}" in w.told[-1]
 
 
+@asynccontextmanager
+async def two_work_trees(
+    settings: Settings, project: Path, tree: Path
+) -> AsyncGenerator[tuple[GitWorld, GitWorld]]:
+    """An agent in the main work tree, and one in a linked one on the branch `feature`."""
+    make_world(project, ignored=True)
+    git(project, "worktree", "add", "-q", "-b", "feature", str(tree))
+    async with (
+        agent(in_git(settings, "follow"), "auto") as first,
+        agent(in_git(settings, "follow", tree), "auto") as second,
+    ):
+        yield GitWorld(first, project), GitWorld(second, tree)
+
+
 async def test_each_work_tree_is_on_its_own_line(
     settings: Settings, project: Path, tmp_path: Path
 ) -> None:
     """They share one memory, and work at the same time."""
-    make_world(project, ignored=True)
-    git(project, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
-    there = in_git(settings, "follow", tmp_path / "tree")
-    async with (
-        agent(in_git(settings, "follow"), "auto") as first,
-        agent(there, "auto") as second,
-    ):
-        here, linked = GitWorld(first, project), GitWorld(second, tmp_path / "tree")
+    async with two_work_trees(settings, project, tmp_path / "tree") as (here, linked):
         await here.write(A)
         await linked.write(B)
         await here.write(C)
@@ -166,15 +173,10 @@ async def test_a_write_waits_for_another_session_that_looks(
     settings: Settings, project: Path, tmp_path: Path
 ) -> None:
     """Else it would land in the segment of another branch."""
-    make_world(project, ignored=True)
-    git(project, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "tree"))
-    there = in_git(settings, "follow", tmp_path / "tree")
     async with (
-        agent(in_git(settings, "follow"), "auto") as first,
-        agent(there, "auto") as second,
-        open_workspace(there) as third,
+        two_work_trees(settings, project, tmp_path / "tree") as (here, linked),
+        open_workspace(in_git(settings, "follow", tmp_path / "tree")) as third,
     ):
-        here, linked = GitWorld(first, project), GitWorld(second, tmp_path / "tree")
         await here.write(A)
         assert await linked.recalled() == set()
         assert third.workspace.git
