@@ -285,6 +285,7 @@ async def play(steps: list[Step], folder: Path, *, with_code: bool = False) -> N
 
 @settings(max_examples=depth(4, 300))
 @given(STORIES)
+@example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
 @example(
     (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)])
 )

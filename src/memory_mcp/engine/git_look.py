@@ -128,7 +128,7 @@ def _find_away(look: _Look) -> set[str]:
 
 def _read_branch(look: _Look, branch: str, until: str = "") -> None:
     """Follow what became of the branch; with `until`, up to that commit, and the rest later."""
-    seen = look.branches.get(branch)
+    seen, begun = look.branches.get(branch), ""
     found = look.git.read_branch(branch, seen)
     if branch in look.rest:
         steps = look.rest.pop(branch)
@@ -140,11 +140,12 @@ def _read_branch(look: _Look, branch: str, until: str = "") -> None:
         look.branches.pop(branch, None)
         look.branches[branch] = now  # the last that was looked at stands last
         if seen is None:
+            begun = steps[0].new if steps and steps[0].creates else ""
             steps = _begin_branch(look, branch, steps)
     if until:
         at = max((at for at, step in enumerate(steps, 1) if step.new == until), default=0)
         steps, look.rest[branch] = steps[:at], steps[at:]
-    _read_steps(look, branch, steps, seen)
+    _read_steps(look, branch, steps, seen, begun)
 
 
 def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
@@ -171,8 +172,9 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
 
 
 def _read_steps(
-    look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None
+    look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None, begun: str
 ) -> None:
+    """Follow the steps. What came to a branch that was not seen before came since it was begun."""
     if not (look.anchors or look.claims):
         steps = ()  # nothing was written here: git need not be asked anything
     for step in _join_resets(steps):
@@ -188,7 +190,7 @@ def _read_steps(
         except GitSilentError as error:  # commits that git has removed: what was known stays
             look.notes.append(f"A step of {branch} could not be followed ({error}).")
     start = next((s.old for s in steps if not s.creates), "")
-    _follow_arrivals(look, branch, (seen.since if seen else "") or start)
+    _follow_arrivals(look, branch, (seen.since if seen else begun) or start)
 
 
 def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
