@@ -25,7 +25,7 @@ def test_a_pattern_answers_as_a_compiled_one() -> None:
 def test_what_is_no_attribute_of_a_pattern_is_none_here_either() -> None:
     """Else a slip would compile it and go unseen."""
     with pytest.raises(AttributeError):
-        compile_later("a").serach  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+        compile_later("a").serach  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
