@@ -571,8 +571,9 @@ class HeadReport:
     """Where the project stands, seen from this session's branch.
 
     `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
-    counts what has yet to reach the cloud, of both banks; None: there is no cloud. `parents` are
-    the branches that each was forked from: the tree of nodes. `moved` is the last move of the
+    counts what has yet to reach the cloud, of both banks; None: there is no cloud. `earlier_lines`
+    counts the older left lines with records. `parents` are the branches that each was forked from:
+    the tree of nodes. `moved` is the last move of the
     branch, if another member made it; `reviews` are what others wrote and waits for a yes.
     """
 
@@ -587,6 +588,7 @@ class HeadReport:
     invalidated: Sequence[Checkpoint]
     pending: Sequence[Checkpoint]
     lines: Sequence[LineState]
+    earlier_lines: int = 0
     warnings: tuple[str, ...] = ()
     mirrored: OutboxCounts | None = None
     phase_sealed: bool = False

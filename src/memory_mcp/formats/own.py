@@ -40,13 +40,14 @@ from memory_mcp.domain.transfer import (
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.markdown import split_front_matter
 from memory_mcp.formats.values import as_fields, parse_json, refuse_too_many_items
+from memory_mcp.patterns import compile_later
 
 INDEX_NAME: Final = "index.md"
 
 _NAME_CHARS_MAX: Final = 48
 _TITLE_CHARS_MAX: Final = 100
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_OURS: Final = re.compile(
+_WORD: Final = compile_later(r"[a-z0-9]+")
+_OURS: Final = compile_later(
     r"(?:project|user)/\d{4}-\d\d/[a-z0-9-]*"
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.md"
 )
@@ -135,9 +136,9 @@ def _render_front_matter(fields: Mapping[str, object]) -> str:
 _EXPORT: Final = TypeAdapter(ExportHeader)
 _POOLS: Final[tuple[Reach, ...]] = ("project", "user")
 _HEAD_CHARS: Final = 400
-_FORMAT: Final = re.compile(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
+_FORMAT: Final = compile_later(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
 """However another program has laid out the JSON."""
-_RECORDS: Final = re.compile(r',\s*"records"\s*:')
+_RECORDS: Final = compile_later(r',\s*"records"\s*:')
 _NOTHING_CHANGED: Final = "Nothing was changed."
 
 _Item = tuple[str, Record]

@@ -1,7 +1,6 @@
 """The text that opens a session: the rendered bootstrap if still valid, and the present time."""
 
 import os
-import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
@@ -9,6 +8,7 @@ from memory_mcp import rendered
 from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
 from memory_mcp.locations import find_git_dir, resolve_path
+from memory_mcp.patterns import compile_later
 
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows a text of at most 10,000 units of UTF-16; a sentence may follow this one."""
@@ -24,8 +24,8 @@ COMPACTED: Final = (
 
 _HEAD_FILE: Final = "memory-head.json"
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_ID: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
-_OFFSET: Final = re.compile(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
+_ID: Final = compile_later(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
+_OFFSET: Final = compile_later(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
 
 
 def render_opening(place: Place) -> str:

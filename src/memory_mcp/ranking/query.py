@@ -17,6 +17,7 @@ from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, SearchFields
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.ranking.dates import find_dates
 from memory_mcp.ranking.terms import extract_terms, find_pieces, fold, make_phase_term, split_terms
 
@@ -60,10 +61,10 @@ class Query:
         return tuple(dict.fromkeys((*own, *(t for term in self.terms for t in term.alternatives))))
 
 
-_CODED: Final = re.compile(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
+_CODED: Final = compile_later(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
 """What is written like a number or an identifier."""
-_PHASE: Final = re.compile(r"\bphase[\s_-]{0,3}(\d{1,4})\b", re.IGNORECASE)
-_ASKS_DECISION: Final = re.compile(
+_PHASE: Final = compile_later(r"\bphase[\s_-]{0,3}(\d{1,4})\b", re.IGNORECASE)
+_ASKS_DECISION: Final = compile_later(
     r"\b(?:(?:did|have|had|was|were|been|we)\b[^.?!]{0,40}\b(?:decided|chosen|chose)"
     r"|did\b[^.?!]{0,40}\b(?:decide|choose)|decisions?"
     r"|(?:why|how come) (?:did|do|are|were|have|had) we|entschieden|entscheidung(?:en)?"

@@ -548,6 +548,7 @@ def render_head_fields(report: HeadReport) -> Fields:
             {"id": s.line.id, "memories": s.memories, **({"hides": s.hides} if s.hides else {})}
             for s in report.lines
         ],
+        "earlierLines": report.earlier_lines,
         **_render_others(report),
         "warnings": list(report.warnings),
         "syncPending": report.mirrored.pending if report.mirrored else None,
@@ -808,6 +809,9 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     for left in report.lines:
         hides = f", hides {pluralise(left.hides)}" if left.hides else ""
         yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
+    if report.earlier_lines:
+        log = address("the user sees them with `memory-mcp log`", "`memory-mcp log` shows them")
+        yield f"- and {report.earlier_lines:,} earlier ones; {log}"
 
 
 def _render_branches(report: HeadReport) -> Iterator[str]:

@@ -3,7 +3,6 @@
 The text is stored as it came. Everything refused here is refused before a byte is written.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -30,6 +29,7 @@ from memory_mcp.domain.record import (
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hints import name_field
+from memory_mcp.patterns import compile_later
 
 WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
@@ -38,7 +38,7 @@ WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
 
 _SPLIT: Final = "Split it into several memories, each true on its own, or store a summary."
 
-_SLUG: Final = re.compile(r"[^a-z0-9]+")
+_SLUG: Final = compile_later(r"[^a-z0-9]+")
 
 
 def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:

@@ -11,7 +11,6 @@ repository's settings is ever started; no transport is allowed, so no missing ob
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -30,6 +29,7 @@ from memory_mcp.domain.git import (
     SeenBranch,
 )
 from memory_mcp.errors import GitSilentError
+from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
@@ -50,7 +50,7 @@ _OPERATIONS: Final = (
     "rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG",
     "sequencer",
 )  # fmt: skip
-_REVERTS: Final = re.compile(r"This reverts commit ([0-9a-f]{40,64})\b")
+_REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
 _ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",

@@ -23,18 +23,19 @@ from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.normalise import find_hidden_character
 from memory_mcp.domain.record import Origin
 from memory_mcp.locations import find_common_git_dir, find_git_dir, read_git_text
+from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import read_file
 
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SECTION: Final = re.compile(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]")
-_ADDRESS: Final = re.compile(r"url\s*=\s*(.*)", re.IGNORECASE)
-_URL: Final = re.compile(r"\"?([^\s\"#;]+)\"?(?:\s*[#;].*)?")
-_REF: Final = re.compile(r"refs/(?!.*(?:\.\.|//))[^\x00-\x20\x7f~^:?*\[\\]+")
+_COMMIT: Final = compile_later(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SECTION: Final = compile_later(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]")
+_ADDRESS: Final = compile_later(r"url\s*=\s*(.*)", re.IGNORECASE)
+_URL: Final = compile_later(r"\"?([^\s\"#;]+)\"?(?:\s*[#;].*)?")
+_REF: Final = compile_later(r"refs/(?!.*(?:\.\.|//))[^\x00-\x20\x7f~^:?*\[\\]+")
 """A name that git accepts; above all one that does not lead out of its folder."""
 _BRANCH_CHARS_MAX: Final = 250
 _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 _Stamp = tuple[int, int, int] | None
-_SCP_LIKE: Final = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
+_SCP_LIKE: Final = compile_later(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
 
 
 class SystemClock:

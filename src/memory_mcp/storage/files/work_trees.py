@@ -6,7 +6,6 @@ together are the memory of the clone. A record that is no file of git's lies in 
 """
 
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import islice
@@ -18,13 +17,16 @@ from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import WORK_TREES, find_common_git_dir, find_git_dir, read_git_text
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
 from memory_mcp.storage.files.records import LocalRecords
 
 TREES_MAX: Final = 32
 """Linked work trees of a clone that are looked into; each costs a call some microseconds."""
 _SCAN_BATCH: Final = 500
-_RECORD_NAME: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_RECORD_NAME: Final = compile_later(
+    rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
 
 
 @frozen

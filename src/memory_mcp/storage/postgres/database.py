@@ -11,7 +11,6 @@ Errors name the database by its address, never by the user or the password in it
 """
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
@@ -35,6 +34,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.errors import DatabaseAwayError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.postgres.schema import (
     NAMESPACE,
     Connection,
@@ -47,7 +47,7 @@ Rows = Sequence[Any]
 Work = Callable[[Connection], Awaitable[T]]
 
 SERVER_VERSION_MIN: Final = 14
-_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
+_PARAMETER: Final = compile_later(r"(?<![:\w]):([a-z]\w*)")
 """A named value of a statement; not the type behind `::`."""
 
 _LOST: Final = (
