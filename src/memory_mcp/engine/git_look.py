@@ -104,12 +104,16 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     look = _Look(git, place, known, dict(state.branches), dict(state.claims),
                  dict(state.reverts), set(state.closed))  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
+    _follow_visits(look, state.trees.get(git.name))
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
         _read_branch(look, branch)
     away = _find_away(look)
     offers = _find_arrivals(look, away) if away else []
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
-    tree = SeenTree(branch=place.branch, commit=place.commit, asked=asked, away=frozenset(away))
+    tree = SeenTree(
+        branch=place.branch, commit=place.commit, moves=place.moves,
+        asked=asked, away=frozenset(away),
+    )  # fmt: skip
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
         "trees": {**state.trees, git.name: tree},
@@ -119,6 +123,26 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         "reverts": look.reverts,
     }
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
+
+
+def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
+    """Follow HEAD through the branches to which it went since this work tree was seen, in order.
+
+    A branch that was begun and left again took along what was not committed then, and no more. What
+    a commit there has taken away with its files is written no more here. At the first look, the
+    branches are only noted: what is written from now on does not go along to them.
+    """
+    begun = seen.moves if seen else 0
+    visits = look.git.list_visits(begun)
+    for branch, commit in visits[-BRANCHES_SEEN_MAX:]:
+        if branch in look.branches:
+            continue
+        if begun:
+            _read_branch(look, branch, commit)
+        elif branch != look.place.branch and (found := look.git.read_branch(branch, None)):
+            look.branches[branch] = found[1]
+    if visits and begun:
+        look.closed.update(look.claims.keys() - look.known.written)
 
 
 def _find_away(look: _Look) -> set[str]:
@@ -164,8 +188,7 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
         return ()
     _read_branch(look, origin, made.new)
     for segment, owners in look.claims.items():
-        taken = origin in owners and branch not in owners
-        if taken and segment in look.known.written:
+        if origin in owners and branch not in owners:
             look.claims[segment] = (*owners, branch)
     return steps[1:]
 
