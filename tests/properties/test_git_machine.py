@@ -303,6 +303,7 @@ OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("l
 @example(([], AWAY))
 @example(([], NESTED))
 @example(([], OLDER))
+@example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(
     (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)])
 )
