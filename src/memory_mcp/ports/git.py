@@ -32,7 +32,7 @@ class GitHistory(Protocol):
     - `find_patches`: for each commit with one parent, an id of its change that a rebase keeps.
     - `find_patch`: the same for all changes of a branch since it parted from `base` at once.
     - `find_change`: the last commit that changed a file since `since`; '' if none did.
-    - `find_renames`: the new path of each file that was renamed between `since` and HEAD.
+    - `find_renames`: the new path of each file that was renamed between `since` and the index.
     - `shows`: which of two commits the files of the work tree are, where these differ; None if
       neither.
     """

@@ -253,7 +253,7 @@ class LocalGit:
 
     def find_renames(self, since: str) -> Mapping[str, str]:
         listed = self._ask(
-            ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", since, "HEAD"]
+            ["diff-index", "--cached", "-z", "-M", "--diff-filter=R", "--name-status", since]
         ).split("\0")
         return dict(zip(listed[1::3], listed[2::3], strict=False))
 
