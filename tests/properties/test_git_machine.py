@@ -283,9 +283,28 @@ async def play(steps: list[Step], folder: Path, *, with_code: bool = False) -> N
         assert await world.recalled() == world.visible()
 
 
+AWAY: list[Step] = [
+    ("write", 0), ("new", 0), ("commit", 0), ("switch", 0), ("write", 0), ("switch", 0),
+    ("look", 0),
+]  # fmt: skip
+"""A branch is begun, gets a commit and is left, and nothing looks before the next write."""
+NESTED: list[Step] = [
+    ("write", 0), ("new", 0), ("new", 1), ("switch", 1), ("commit", 0), ("switch", 2),
+    ("write", 0), ("switch", 0), ("look", 0), ("switch", 1), ("look", 0), ("switch", 1),
+    ("look", 0),
+]  # fmt: skip
+"""The same of a branch from which another was begun before that commit."""
+OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("look", 0)]
+"""A branch that was begun before something was written, and seen only afterwards."""
+
+
 @settings(max_examples=depth(4, 300))
 @given(STORIES)
 @example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
+@example(([], AWAY))
+@example(([], NESTED))
+@example(([], OLDER))
+@example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(
     (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)])
 )
@@ -361,6 +380,10 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 
 @settings(max_examples=depth(3, 200))
 @given(WITH_CODE_STORIES)
+@example(([("commit", 0)], AWAY))
+@example(([], NESTED))
+@example(([], OLDER))
+@example(([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]))
 @example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
 @example(
     (

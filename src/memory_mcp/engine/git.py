@@ -156,7 +156,8 @@ async def _catch_up(
 
 def _is_seen(git: GitFollower, place: GitPlace) -> bool:
     seen = git.history.load().trees.get(git.history.name)
-    return seen is not None and (seen.branch, seen.commit) == (place.branch, place.commit)
+    here = place.branch, place.commit, place.moves
+    return seen is not None and (seen.branch, seen.commit, seen.moves) == here
 
 
 async def _look(
