@@ -1,4 +1,4 @@
-"""What a project's records and a user's come to, at a glance, and when others change them."""
+"""What the records of banks come to, at a glance, and when others change them."""
 
 import asyncio
 import logging
