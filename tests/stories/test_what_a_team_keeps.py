@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -185,6 +186,30 @@ async def test_a_members_change_elsewhere_is_heard(
             await ears.until(CONTEXT)
             assert RULE not in await read(ears.client, "memory_context")
             assert await others.rest() == []
+
+
+async def test_one_connection_hears_for_everyone_whom_a_server_has_open(
+    tmp_path: Path, clean_postgres: str
+) -> None:
+    """What arrives is told to whom it is about; the last one who leaves closes the line."""
+    stores: dict[str, Any] = {"provider": "postgres", "postgres_url": SecretStr(clean_postgres)}
+    listening = (
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+    )
+    async with hosting(tmp_path / "one", **stores) as here:
+        tokens = [here.add_token(name, "alder", team="acme") for name in ("ada", "bob", "eve")]
+        async with AsyncExitStack() as stack:
+            for token in tokens:
+                client = await stack.enter_async_context(here.client(token))
+                await recalled(client)
+            async with asyncio.timeout(30):
+                while execute(clean_postgres, listening) != [(1,)]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            for _ in range(10):
+                assert execute(clean_postgres, listening) == [(1,)]
+                await asyncio.sleep(0.05)
+    assert execute(clean_postgres, listening) == [(0,)]
 
 
 async def test_the_operators_own_team_is_no_tenants(tmp_path: Path) -> None:
