@@ -13,7 +13,7 @@ from postgres import beside, execute, new_bank
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Move
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import (
@@ -28,6 +28,7 @@ from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJourn
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
+from memory_mcp.storage.stored import dump_timeline
 
 pytestmark = pytest.mark.anyio
 
@@ -352,3 +353,30 @@ async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
     await SelfHealingIndex(index, store, in_step=index.is_in_step).catch_up()
     assert await index.ids() == {record.id for record in records}
     assert await index.is_in_step()
+
+
+async def test_of_a_timeline_most_of_the_head_is_made_once(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A move writes its head with its records, and then without: a long timeline takes time."""
+    made: list[Timeline] = []
+    dump = dump_timeline
+
+    def count(timeline: Timeline, beyond: Timeline) -> bytes:
+        made.append(timeline)
+        return dump(timeline, beyond)
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.heads.dump_timeline", count)
+    bank = new_bank(postgres_url)
+    store, held = PostgresHeads(bank), Scribe().record()
+    first = Head(project="shop", revision=1, with_last=(held,))
+    released = first.model_copy(update={"with_last": ()})
+    await store.replace(first, expected=0)
+    await store.replace(released, expected=1)
+
+    assert made == [first.timeline]
+    assert await PostgresHeads(bank).read() == released
+    moved = released.model_copy(update={"revision": 2, "timeline": Timeline()})
+    await store.replace(moved, expected=1)
+    assert len(made) == 2
+    await bank.database.aclose()

@@ -98,11 +98,11 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
 async def withdraw_removed(workspace: Workspace, bank: MemoryBank) -> tuple[str, ...]:
     """Take back what may show a record of this bank that was erased, hidden or corrected.
 
-    The user's records are shown in other projects too: there it is taken back until a session
-    renders it anew.
+    What is not the project's is shown in other projects too: there it is taken back until a
+    session renders it anew.
     """
     notes = await _withdraw(workspace, None, render_withdrawn_page())
-    if bank is workspace.user:
+    if bank is not workspace.project:
         try:
             await workspace.views.withdraw_elsewhere(render_withdrawn_page())
         except MemoryMcpError as error:

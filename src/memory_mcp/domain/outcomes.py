@@ -173,9 +173,13 @@ class AlreadyKnown:
 
 @frozen
 class MemoryRejected:
-    """Nothing was written: the user rejected this very statement, by this tombstone."""
+    """Nothing was written: this very statement was rejected, by this tombstone.
+
+    `by` is the member of the team who rejected it, if that was somebody else.
+    """
 
     tombstone: Record
+    by: str = ""
 
 
 @frozen

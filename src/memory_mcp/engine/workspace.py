@@ -23,7 +23,7 @@ from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.errors import StoreError, StoreUnavailableError
+from memory_mcp.errors import InvalidRequestError, StoreError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import address
 from memory_mcp.ports import (
@@ -208,14 +208,16 @@ class Opening:
 class Caller:
     """Who calls, and about what; the same for a whole request.
 
-    `client` is `name/version`. `conversation` is '' where one client has the server to itself, and
-    None where the requests of several clients cannot be told apart.
+    `team` is the one that the user belongs to, or ''. `client` is `name/version`. `conversation` is
+    '' where one client has the server to itself, and None where the requests of several clients
+    cannot be told apart.
     """
 
     scope: Scope
     branch: BranchName
     client: str = "cli"
     conversation: str | None = ""
+    team: str = ""
 
 
 class Conversations:
@@ -483,6 +485,7 @@ class Workspace:
     policy: Policy
     conversations: Conversations
     reviews: Reviews
+    team: MemoryBank | None = None
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     git: GitFollower | None = None
@@ -529,18 +532,45 @@ class Workspace:
         return self.mirrored or (meaning is not None and not meaning.embedder.here)
 
     @property
-    def banks(self) -> tuple[MemoryBank, MemoryBank]:
-        return self.project, self.user
+    def reaches(self) -> tuple[Reach, ...]:
+        """Whose memories there are: the project's, those of a team if there is one, the user's."""
+        return ("project", "team", "user") if self.team else ("project", "user")
+
+    @property
+    def banks(self) -> tuple[MemoryBank, ...]:
+        """The bank of each of `reaches`."""
+        return (self.project, self.team, self.user) if self.team else (self.project, self.user)
+
+    def bank_of(self, reach: Reach) -> MemoryBank:
+        """The bank of what is kept for these.
+
+        Raises:
+            InvalidRequestError: it is for a team, and there is none.
+        """
+        match reach:
+            case "project":
+                return self.project
+            case "team":
+                if self.team is None:
+                    raise InvalidRequestError(_NO_TEAM)
+                return self.team
+            case "user":
+                return self.user
 
     def banks_of(self, reach: Reach | None) -> tuple[MemoryBank, ...]:
-        """The banks within reach; None reaches both."""
-        match reach:
-            case None:
-                return self.banks
-            case "project":
-                return (self.project,)
-            case "user":
-                return (self.user,)
+        """The banks within reach; None reaches all.
+
+        Raises:
+            InvalidRequestError: it is for a team, and there is none.
+        """
+        return self.banks if reach is None else (self.bank_of(reach),)
+
+
+_NO_TEAM: Final = (
+    "There is no team here: use scope project or user. A team has memories of its own where "
+    "MEMORY_TEAM names it and MEMORY_PROVIDER is postgres, or where a server is reached by a token "
+    "that names it (`memory-mcp token add NAME --team TEAM`)."
+)
 
 
 def refuse_reads(workspace: Workspace) -> Skipped | None:

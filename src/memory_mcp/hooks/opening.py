@@ -47,7 +47,7 @@ def find_shown_ids(text: str) -> list[str]:
 
 
 def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
-    """Whether it was made from this head, which exists, and for this user.
+    """Whether it was made from this head, which exists, and for this user and team.
 
     A copied project holds the text of its original, and a repository may bring any text; but
     neither can foresee path, time and inode of a file here.
@@ -66,7 +66,8 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
     head = next(iter(watched["git"]), "")
     if head and os.path.dirname(head) != find_git_dir(place.work_tree):
         return False  # another work tree stands on another commit
-    return (watched["user"], _home(watched["home"])) == (place.user, _home(place.home))
+    made_for = (watched["user"], watched["team"], _home(watched["home"]))
+    return made_for == (place.user, place.team, _home(place.home))
 
 
 def _normalise(path: str, project: str = "") -> str:

@@ -227,7 +227,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
         and (filters.segments is None or record.segment in filters.segments)
         and (filters.branch is None or record.branch == filters.branch)
         and (filters.durable is None or record.durable is filters.durable)
-        and (filters.reach is None or (filters.reach == "user") is (record.scope.project is None))
+        and filters.reach in (None, record.scope.reach)
         and (filters.since is None or record.created_at >= filters.since)
         and (filters.until is None or record.created_at < filters.until)
         and (filters.session is None or record.origin.session == filters.session)

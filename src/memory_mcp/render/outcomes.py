@@ -234,11 +234,12 @@ def _render_added(
                 durable=record.durable,
                 redactions=_render_redactions(redactions),
             )
-        case MemoryRejected(tombstone):
+        case MemoryRejected(tombstone, by):
+            whose = f" by {by}" if by else ""
             changed = address("If the user has changed their mind", "If you changed your mind")
             message = (
-                f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d} "
-                f"({_shorten(tombstone.content)}). "
+                f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d}"
+                f"{whose} ({_shorten(tombstone.content)}). "
                 f"{changed}, repeat with {name_argument('supersedes', [tombstone.id])}."
             )
             return _answer(message, success=False, outcome="rejected")
@@ -859,6 +860,7 @@ def _render_metadata(record: Record) -> Iterator[str]:
     yield f"id: {record.id}"
     yield f"kind: {record.kind}" + (" (durable: no backtrack hides it)" if record.durable else "")
     for name, value in (
+        ("team", record.scope.team or ""),
         ("category", record.category),
         ("tags", ", ".join(record.tags)),
         ("key", record.key),

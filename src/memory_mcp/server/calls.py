@@ -31,7 +31,7 @@ from memory_mcp.deadlines import run_with_deadline
 from memory_mcp.domain.json_input import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import drop_empty
-from memory_mcp.engine.workspace import Caller, Workspace
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
 from memory_mcp.text.drafts import check_branch
 
@@ -64,7 +64,8 @@ def bind_caller(ctx: Context[Workspace]) -> Workspace:
     client = "cli" if ctx.headers is None else "unknown"  # the former is the user, who is here
     if params:
         client = f"{params.client_info.name}/{params.client_info.version}"
-    return replace(workspace, caller=Caller(workspace.scope, branch, client, conversation))
+    caller = replace(workspace.caller, branch=branch, client=client, conversation=conversation)
+    return replace(workspace, caller=caller)
 
 
 def _find_conversation(ctx: Context[Workspace], query: Mapping[str, str]) -> str | None:

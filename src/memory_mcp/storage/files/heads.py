@@ -64,6 +64,7 @@ from memory_mcp.storage.stored import (
     dump_earlier_part,
     dump_head,
     dump_history_line,
+    dump_timeline,
     parse_earlier_part,
     parse_head,
     parse_head_part,
@@ -296,7 +297,9 @@ class LocalHeads:
         if beyond.count() > HEAD_ENTRIES_MAX:
             part = self._extend(part, beyond, head.timeline)
             earlier, beyond = head.timeline, EMPTY_TIMELINE
-        return _Loaded(head, dump_head(head, beyond, part), part, earlier, beyond)
+        return _Loaded(
+            head, dump_head(head, dump_timeline(head.timeline, beyond, part)), part, earlier, beyond
+        )
 
     def _extend(self, part: EarlierPart | None, beyond: Timeline, whole: Timeline) -> EarlierPart:
         """Add what is beyond it to an earlier part, or store the whole as a new one; durably."""

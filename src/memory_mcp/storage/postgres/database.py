@@ -63,14 +63,15 @@ _REPEATABLE: Final = (*_LOST, asyncpg.DeadlockDetectedError, asyncpg.Serializati
 
 @frozen
 class Principal:
-    """Whose memories a connection may see and write: a user's own, and those of one project.
+    """Whose memories a connection may see and write: a user's, a team's, and those of one project.
 
-    A project without an owner is everyone's.
+    A project without an owner is everyone's. Not every user has a team.
     """
 
     user: str
     owner: str
     project: str
+    team: str = ""
 
 
 class _SchemaBehindError(Exception):
