@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
-from memory_mcp.deadlines import CallLock
+from memory_mcp.deadlines import CallLock, wait_for_lock
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
@@ -55,9 +55,6 @@ _IDS_MAX: Final = 1_000
 _HEARD_MAX: Final = 100
 _SHORTENED_MAX: Final = 1_000
 _NOTES_MAX: Final = 5
-
-_LOCK_PAUSE_SECONDS: Final = 0.01
-"""Between two looks whether a lock of another process is free; it holds it for milliseconds."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -314,14 +311,10 @@ class MemoryBank:
         Raises:
             StoreUnavailableError: another process corrects for too long.
         """
-        until = asyncio.get_running_loop().time() + LOCK_SECONDS_MAX
-        async with self.writing:
-            while asyncio.get_running_loop().time() < until:
-                async with self.records.alone() as free:
-                    if free:
-                        yield
-                        return
-                await asyncio.sleep(_LOCK_PAUSE_SECONDS)
+        async with self.writing, wait_for_lock(self.records.alone, LOCK_SECONDS_MAX) as held:
+            if held:
+                yield
+                return
         raise StoreUnavailableError(
             f"Another process has been correcting a memory for {LOCK_SECONDS_MAX:.0f} s; nothing "
             "was changed. End that process and try again."

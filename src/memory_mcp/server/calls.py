@@ -68,6 +68,12 @@ def bind_caller(ctx: Context[Workspace]) -> Workspace:
     return replace(workspace, caller=caller)
 
 
+async def follow_rewinds(ctx: Context[Workspace]) -> None:
+    """Take out of sight what turns wrote that the user has taken back, before anything is read."""
+    if ctx.request_context.lifespan_context.conversations.prompts.watched and ctx.headers is None:
+        await sessions.follow_conversation(bind_caller(ctx))
+
+
 def _find_conversation(ctx: Context[Workspace], query: Mapping[str, str]) -> str | None:
     """The name of the conversation that a request belongs to.
 
@@ -128,8 +134,7 @@ class MemoryTool(Tool):
         arguments = {name: value for name, value in arguments.items() if value is not None}
         self._refuse_unknown(arguments)
         workspace = cast("Workspace", context.request_context.lifespan_context)
-        if workspace.conversations.prompts.watched and context.headers is None:
-            await sessions.follow_conversation(bind_caller(context))
+        await follow_rewinds(context)
         try:
             answer = await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:

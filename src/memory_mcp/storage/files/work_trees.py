@@ -121,10 +121,12 @@ class WorkTreeRecords:
     def refuse_unreadable(self, record: Record) -> None:
         self._list()[0].refuse_unreadable(record)
 
+    def path(self, record_id: RecordId) -> Path:
+        """Where its file is, or would be if it were put now."""
+        return self._choose(record_id).path(record_id)
+
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
-        found = self._find(record.id)
-        store = found[0] if found else self._at(self._trees.choose_home().folder)
-        await store.put(record, of_this_machine=of_this_machine)
+        await self._choose(record.id).put(record, of_this_machine=of_this_machine)
 
     async def get(self, record_id: RecordId) -> Record | None:
         for store in self._list():
@@ -187,6 +189,7 @@ class WorkTreeRecords:
             self._stores[folder] = self._open(folder)
         return self._stores[folder]
 
-    def _find(self, record_id: RecordId) -> list[LocalRecords]:
-        """The stores that have a file of that name."""
-        return [store for store in self._list() if os.path.lexists(store.path(record_id))]
+    def _choose(self, record_id: RecordId) -> LocalRecords:
+        """The first store that has a file of that name; for a new one, that where it belongs."""
+        found = (store for store in self._list() if os.path.lexists(store.path(record_id)))
+        return next(found, None) or self._at(self._trees.choose_home().folder)
