@@ -12,6 +12,7 @@ from postgres import beside, execute, new_bank
 
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.limits import DATABASE_POOL_SECONDS_MAX
 from memory_mcp.domain.record import Move
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
@@ -379,4 +380,25 @@ async def test_of_a_timeline_most_of_the_head_is_made_once(
     moved = released.model_copy(update={"revision": 2, "timeline": Timeline()})
     await store.replace(moved, expected=1)
     assert len(made) == 2
+    await bank.database.aclose()
+
+
+async def test_who_holds_a_lock_has_a_connection_left_to_work_with(postgres_url: str) -> None:
+    """A user of a server for many has two: corrections in several banks must not take both."""
+    bank = new_bank(postgres_url, connections_max=2)
+    await bank.number()
+    done: list[int] = []
+
+    async def correct(number: int) -> None:
+        async with bank.database.hold_lock(730_599, number) as free:
+            assert free
+            await asyncio.sleep(0)  # the others hold theirs, if they can
+            await bank.rows("SELECT 1")
+            done.append(number)
+
+    async with asyncio.timeout(DATABASE_POOL_SECONDS_MAX / 2), asyncio.TaskGroup() as group:
+        for number in range(3):
+            group.create_task(correct(number))
+
+    assert sorted(done) == [0, 1, 2]
     await bank.database.aclose()

@@ -111,6 +111,9 @@ class Postgres:
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
             WeakKeyDictionary()
         )
+        self._holders: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
 
     async def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> Rows:
         """Run one statement, atomically. Its values are named, `:like_this`."""
@@ -170,9 +173,13 @@ class Postgres:
     async def hold_lock(self, space: int, number: int) -> AsyncGenerator[bool]:
         """Hold a lock of the database within the block, and yield whether it was free.
 
-        It ends with the connection, and so with the process.
+        It ends with the connection, and so with the process. One connection is always left for what
+        is done under such locks; nobody holds two.
         """
+        holders = self._find_holders()
         async with AsyncExitStack() as stack:
+            with waiting_for("other calls that hold locks"):
+                await stack.enter_async_context(holders)
             with self._translating():
                 connection = await stack.enter_async_context(self._connection())
                 free = await connection.fetchval(
@@ -236,6 +243,11 @@ class Postgres:
     async def _run(self, work: Work[T]) -> T:
         async with self._connection() as connection:
             return await work(connection)
+
+    def _find_holders(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        most = max(1, self._connections_max - 1)
+        return self._holders.setdefault(loop, asyncio.Semaphore(most))
 
     async def _find_pool(self) -> Any:
         loop = asyncio.get_running_loop()
