@@ -323,9 +323,10 @@ async def test_half_a_journal_is_not_completed(bank: Bank, scribe: Scribe) -> No
     assert await journal.waiting()
 
 
-async def test_whoever_dies_lets_go_of_the_journal(bank: Bank) -> None:
+async def test_whoever_dies_lets_go_of_the_journal(bank: Bank, postgres_url: str) -> None:
     """The lock of a process that was killed must keep nobody out."""
-    journals = [PostgresImportJournal(bank), PostgresImportJournal(bank)]
+    other = new_bank(postgres_url)
+    journals = [PostgresImportJournal(bank), PostgresImportJournal(other)]
     async with journals[0].alone() as first:
         assert first
         execute(
@@ -335,6 +336,7 @@ async def test_whoever_dies_lets_go_of_the_journal(bank: Bank) -> None:
         )
         async with journals[1].alone() as second:
             assert second
+    await other.database.aclose()
 
 
 async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
