@@ -17,6 +17,7 @@ from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.storage.files.records import LocalRecords
+from memory_mcp.storage.files.work_trees import WorkTreeRecords
 
 __all__ = ["measure_adds", "write_bare"]
 
@@ -68,7 +69,7 @@ async def _in_turn(built: BuiltWorkspace) -> tuple[list[float], list[float], lis
         took_plain, added = await _timed(memories.add_memory(plain_workspace, corpus.draft()))
         assert isinstance(added, MemoryAdded)  # noqa: S101  # nothing here is set to skip writes
         owner = built.records[added.record.scope.project is None]
-        assert isinstance(owner, LocalRecords)  # noqa: S101  # the same
+        assert isinstance(owner, LocalRecords | WorkTreeRecords)  # noqa: S101  # the same
         path = owner.path(added.record.id)
         data = path.read_bytes()
         begin = time.perf_counter()

@@ -5,6 +5,7 @@ done before the rest of the package could be loaded.
 """
 
 import gc
+import os
 import sys
 
 __all__ = ["main"]
@@ -17,6 +18,8 @@ def main() -> int:
             from memory_mcp.hooks.run import main as hook
 
             return hook(sys.argv[2:])
+        # pydantic would look through every installed package for plugins, to call none
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         gc.disable()  # imports make much that stays and nothing to collect
         from memory_mcp import shutdown
         from memory_mcp.cli.main import main as command

@@ -21,6 +21,7 @@ from memory_mcp.config.places import (
     RECORDS_FOLDER,
     ProjectFolders,
     find_project_folders,
+    find_team_folder,
     find_user_folder,
     name_folder,
 )
@@ -46,6 +47,7 @@ from memory_mcp.engine.workspace import (
 )
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.local import (
     MINILM,
@@ -116,11 +118,11 @@ class BuiltWorkspace:
         return self.stores.heads
 
     @property
-    def records(self) -> tuple[RecordStore, RecordStore]:
+    def records(self) -> tuple[RecordStore, ...]:
         return self.stores.records
 
     @property
-    def indexes(self) -> tuple[SearchIndex, SearchIndex]:
+    def indexes(self) -> tuple[SearchIndex, ...]:
         return self.stores.indexes
 
     async def keep_following(self, leaving: asyncio.Event) -> None:
@@ -147,21 +149,21 @@ class BuiltWorkspace:
 
 @frozen
 class Stores:
-    """Where memories rest, and what is derived of them: the project's, then the user's.
+    """Where memories rest, and what is derived of them: the project's, the team's, the user's.
 
-    Where the records are no files, `in_step` says whether the index has them all, `describe` what
-    they come to (`LocalViews`), and `follow` tells when other processes change them. New ones may
-    wait for them in `waiting`.
+    A team's are there only if there is one. Where the records are no files, `in_step` says whether
+    the index has them all, `describe` what they come to (`LocalViews`), and `follow` tells when
+    other processes change them. New ones may wait for them in `waiting`.
     """
 
     heads: HeadStore
     journal: ImportJournal
-    records: tuple[RecordStore, RecordStore]
-    indexes: tuple[SearchIndex, SearchIndex]
-    vectors: tuple[VectorIndex, VectorIndex]
-    logs: tuple[ErasedLog, ErasedLog]
-    pulled: tuple[SqlitePulledRecords, SqlitePulledRecords] | tuple[None, None] = (None, None)
-    in_step: tuple[Callable[[], Awaitable[bool]] | None, ...] = (None, None)
+    records: tuple[RecordStore, ...]
+    indexes: tuple[SearchIndex, ...]
+    vectors: tuple[VectorIndex, ...]
+    logs: tuple[ErasedLog, ...]
+    pulled: tuple[SqlitePulledRecords | None, ...]
+    in_step: tuple[Callable[[], Awaitable[bool]] | None, ...]
     describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
     follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
     waiting: WaitingRecords | None = None
@@ -188,34 +190,24 @@ def build_workspace(
     trees = _find_trees(places)
     open_records = _make_opener(settings, places, trees, owned, writer)
     stores = (
-        _build_local_stores(places, open_records(False), owned, writer)  # noqa: FBT003
+        _build_local_stores(settings, places, open_records(False), owned, writer)  # noqa: FBT003
         if settings.provider != "postgres" or settings.postgres_url is None
         else _build_postgres_stores(settings, settings.postgres_url, places, owned, writer)
     )
     source = find_cloud_key(settings)
-    mirrors = _build_mirrors(settings, source, places, owned, writer)
+    of_project, of_user = _build_mirrors(settings, source, places, owned, writer)
+    team = find_team(settings)
+    mirrors = (of_project, *((None,) if team else ()), of_user)  # a team's stay on its server
     own_model = None if shared else build_embedder(settings)
     model = shared or own_model
     wake = asyncio.Event()
     meanings = [SemanticIndex(model, each, wake) if model else None for each in stores.vectors]
-    changes = Changes()
-    banks = [
-        MemoryBank(
-            store,
-            SelfHealingIndex(index, store, log, pulled_records, in_step=in_step),
-            mirror,
-            meaning,
-            changes=changes,
-        )
-        for store, index, log, pulled_records, in_step, mirror, meaning in zip(
-            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step, mirrors,
-            meanings, strict=True,
-        )
-    ]  # fmt: skip
+    banks = _build_banks(stores, mirrors, meanings)
     git = _build_git(settings, trees, places, writer)
     workspace = Workspace(
         project=banks[0],
-        user=banks[1],
+        user=banks[-1],
+        team=banks[1] if team else None,
         strangers=_build_strangers(places, open_records, owned, settings.untrusted, writer),
         git=git,
         code=_build_code(places, git),
@@ -228,14 +220,34 @@ def build_workspace(
         clock=SystemClock(),
         ids=SystemIds(),
         provenance=GitProvenance(places.work_tree, session=settings.session),
-        caller=Caller(places.scope, check_branch(settings.branch)),
+        caller=Caller(places.scope, check_branch(settings.branch), team=team),
         policy=_build_policy(settings, places, source, owned),
         conversations=Conversations(check_branch(settings.branch)),
-        reviews=LocalReviews(places.user_state_dir / "reviews" / places.machine_dir.name, writer),
+        reviews=LocalReviews(places.user_state_dir / "reviews", places.machine_dir.name, writer),
         language=build_language_model(settings),
         waiting=stores.waiting,
     )
     return BuiltWorkspace(workspace, places, owned, stores, own_model)
+
+
+def _build_banks(
+    stores: "Stores", mirrors: Sequence[Mirror | None], meanings: Sequence[SemanticIndex | None]
+) -> list[MemoryBank]:
+    """The banks over these stores; what is written to one counts for all."""
+    changes = Changes()
+    return [
+        MemoryBank(
+            store,
+            SelfHealingIndex(index, store, log, pulled_records, in_step=in_step),
+            mirror,
+            meaning,
+            changes=changes,
+        )
+        for store, index, log, pulled_records, in_step, mirror, meaning in zip(
+            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step, mirrors,
+            meanings, strict=True,
+        )
+    ]  # fmt: skip
 
 
 def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
@@ -287,27 +299,37 @@ def _make_opener(
     return open_records
 
 
+def find_team(settings: Settings) -> str:
+    """The team that the user belongs to; '' where memories are files of one person."""
+    return settings.team if settings.hosted or settings.provider == "postgres" else ""
+
+
 def _build_local_stores(
-    places: ProjectFolders, records: RecordStore, owned: ProjectOwnership | None, disk: Disk
+    settings: Settings,
+    places: ProjectFolders,
+    records: RecordStore,
+    owned: ProjectOwnership | None,
+    disk: Disk,
 ) -> Stores:
     """Records and heads in files, and SQLite beside them."""
-    folders = (places.machine_dir, places.user_state_dir)
-    indexes = (
-        _build_index(folders[0] / INDEX_FILE, disk),
-        _build_index(folders[1] / INDEX_FILE, disk),
-    )
+    of_team = find_team_folder(settings, team) if (team := find_team(settings)) else None
+    shared = [(of_team / STATE_FOLDER, of_team / "memory")] if of_team else []
+    own = [*shared, (places.user_state_dir, places.user_memory_dir)]
+    folders = (places.machine_dir, *(state for state, _ in own))
+    indexes = tuple(_build_index(folder / INDEX_FILE, disk) for folder in folders)
     below = str(places.project_dir or "")
     return Stores(
         heads=LocalHeads(places.state_dir, disk, owned, below=below),
         journal=LocalImportJournal(places.machine_dir, disk),
         records=(
             records,
-            LocalRecords(RecordFolder(places.user_memory_dir, setting="MEMORY_HOME"), disk),
+            *(LocalRecords(RecordFolder(each, setting="MEMORY_HOME"), disk) for _, each in own),
         ),
         indexes=indexes,
-        vectors=(SqliteVectors(indexes[0]), SqliteVectors(indexes[1])),
-        logs=(LocalErasedLog(folders[0], disk), LocalErasedLog(folders[1], disk)),
-        pulled=(_build_pulled(folders[0], disk), _build_pulled(folders[1], disk)),
+        vectors=tuple(map(SqliteVectors, indexes)),
+        logs=tuple(LocalErasedLog(folder, disk) for folder in folders),
+        pulled=tuple(_build_pulled(folder, disk) for folder in folders),
+        in_step=(None,) * len(folders),
     )
 
 
@@ -324,6 +346,7 @@ def _build_postgres_stores(
 ) -> Stores:
     """Everything in one database; the project's bank is everyone's who may use that."""
     from memory_mcp.storage.postgres import (  # noqa: PLC0415  # an extra, and few have it
+        TEAM,
         Bank,
         Postgres,
         PostgresErasedLog,
@@ -337,34 +360,34 @@ def _build_postgres_stores(
         follow_changes,
     )
 
-    user = places.scope.user
+    user, team = places.scope.user, find_team(settings)
     owner, project = _name_bank(settings.project_name, places, owned)
-    folder = RecordFolder(places.machine_dir / WAITING_FOLDER, setting="MEMORY_HOME")
+    waits_in = places.user_state_dir / WAITING_FOLDER / places.machine_dir.name
+    folder = RecordFolder(waits_in / WAITING_FOLDER, setting="MEMORY_HOME")
     accepts = settings.postgres_away == "wait"
     database = Postgres(
         url.get_secret_value(),
-        Principal(user, owner, project),
+        Principal(user, owner, project, team),
         connections_max=settings.postgres_connections,
         describe_waiting=lambda: " ".join(name_waiting(len(folder.ids()))),
     )
-    banks = (Bank(database, owner, project), Bank(database, user, ""))
-    indexes = (PostgresIndex(banks[0], make_fields), PostgresIndex(banks[1], make_fields))
+    shared = [Bank(database, team, TEAM)] if team else []
+    banks = (Bank(database, owner, project), *shared, Bank(database, user, ""))
+    indexes = tuple(PostgresIndex(bank, make_fields) for bank in banks)
     return Stores(
         heads=PostgresHeads(banks[0]),
         journal=PostgresImportJournal(banks[0]),
-        records=(
-            PostgresRecords(banks[0], make_fields),
-            PostgresRecords(banks[1], make_fields),
-        ),
+        records=tuple(PostgresRecords(bank, make_fields) for bank in banks),
         indexes=indexes,
-        vectors=(PostgresVectors(banks[0]), PostgresVectors(banks[1])),
-        logs=(PostgresErasedLog(banks[0]), PostgresErasedLog(banks[1])),
-        in_step=(indexes[0].is_in_step, indexes[1].is_in_step),
+        vectors=tuple(map(PostgresVectors, banks)),
+        logs=tuple(map(PostgresErasedLog, banks)),
+        pulled=(None,) * len(banks),
+        in_step=tuple(index.is_in_step for index in indexes),
         describe=lambda: describe_state(banks),
         follow=lambda note, leaving: follow_changes(banks, note, leaving),
         waiting=(
-            _build_waiting(folder, places.machine_dir, disk, accepts=accepts)
-            if accepts or (places.machine_dir / WAITING_FILE).exists()
+            _build_waiting(folder, waits_in, disk, accepts=accepts)
+            if accepts or (waits_in / WAITING_FILE).exists()
             else None
         ),
     )
@@ -587,7 +610,7 @@ def _build_views(
             else places.state_dir / HEAD_FILE
         ),
         project=places.project_dir,
-        whose=(settings.user, str(settings.home or "")),
+        whose=(settings.user, str(settings.home or ""), settings.team),
         follows=git.list_followed if git else tuple,
         describe=stores.describe,
     )
@@ -602,12 +625,19 @@ def _collect_warnings(
     """What cannot be as the settings ask for, and what to do."""
     lost = (places.lost,) if places.lost else ()
     alone = (_UNSHARED.format(places.remote),) if _is_unshared(settings, owned) else ()
-    return (*settings.warnings, *lost, *alone, *_warn_without_key(settings, source))
+    teamless = (_NO_TEAM,) if settings.enabled and settings.team and not find_team(settings) else ()
+    return (*settings.warnings, *lost, *alone, *teamless, *_warn_without_key(settings, source))
 
 
 _UNSHARED: Final = (
     "The name {!r} comes from the repository alone, so this folder has a memory of its own in the "
     "database. To use the project's, run `memory-mcp trust`, then start again."
+)
+
+
+_NO_TEAM: Final = (
+    "MEMORY_TEAM is set, but memories are files of one person here: there is no team. Set "
+    "MEMORY_PROVIDER=postgres and MEMORY_POSTGRES_URL, or remove MEMORY_TEAM, then start again."
 )
 
 

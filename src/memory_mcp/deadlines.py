@@ -7,7 +7,7 @@ around the whole call, and its error names the current wait.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Literal, TypeVar
 
@@ -16,6 +16,9 @@ from memory_mcp.errors import DeadlineError
 T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("memory_mcp")
+LOCK_PAUSE_SECONDS: Final = 0.01
+"""Between two looks whether a lock of another process is free; it holds it for milliseconds."""
+
 _waits: ContextVar[list[str] | None] = ContextVar("waits", default=None)
 _overdue: Final = set[asyncio.Future[Any]]()
 """Tasks that go on after their deadline: the event loop itself keeps no reference to them."""
@@ -105,3 +108,20 @@ async def wait_for_first(*waits: Awaitable[object], seconds: float | None = None
     finally:
         for task in tasks:
             task.cancel()
+
+
+@asynccontextmanager
+async def wait_for_lock(
+    try_lock: Callable[[], AbstractAsyncContextManager[bool]], seconds: float
+) -> AsyncGenerator[bool]:
+    """Hold a lock between processes as soon as it is free; False if it is not within that time.
+
+    `try_lock` does not wait. The others hold the lock for milliseconds, and tell nobody.
+    """
+    until = asyncio.get_running_loop().time() + seconds
+    while True:
+        async with try_lock() as held:
+            if held or asyncio.get_running_loop().time() >= until:
+                yield held
+                return
+        await asyncio.sleep(LOCK_PAUSE_SECONDS)

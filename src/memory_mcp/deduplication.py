@@ -119,15 +119,20 @@ async def find_exact_matches(
 ) -> list[Record]:
     """The visible memories that say exactly this statement, and the tombstones of any bank.
 
-    A bank that cannot be read adds nothing: it must not keep a memory from being stored.
+    What the user keeps for themselves no other member of a team has rejected. A bank that cannot be
+    read adds nothing: it must not keep a memory from being stored.
     """
     found = await gather_all(_find_exact(each, new, view) for each in workspace.banks)
     return [
         record
         for each, records in zip(workspace.banks, found, strict=True)
         for record in records
-        if each is bank or record.kind == "tombstone"
+        if each is bank or (record.kind == "tombstone" and _may_reject(record, new))
     ]
+
+
+def _may_reject(tombstone: Record, new: Record) -> bool:
+    return new.scope.reach != "user" or tombstone.scope.user == new.scope.user
 
 
 async def _find_exact(bank: MemoryBank, new: Record, view: View) -> list[Record]:
@@ -193,6 +198,8 @@ async def _merge_same_facts(
             composed = await _compose(workspace, candidate, text, verdict, until)
         if merged and composed and not _holds_all(composed, compose(old.content, new.content)):
             continue  # they differ in something else, and which of them is newer is lost
+        if composed != text and old.scope.user != new.scope.user:
+            continue  # a member's words would pass for another's own
         if composed is not None:
             merged.append(old)
             text, contradicts = composed, contradicts or isinstance(verdict, Updated)

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import read_file
 
 try:  # what hashlib offers under this name; it would load OpenSSL first, for 4 ms in every hook
@@ -30,7 +31,7 @@ _POINTER_BYTES_MAX: Final = 16_384
 WORK_TREES: Final = "worktrees"
 """The folder in which a repository lists its linked work trees."""
 _NO: Final = ("false", "no", "off", "0")
-_VARIABLE: Final = re.compile(
+_VARIABLE: Final = compile_later(
     r"\$\{[^}]*\}?|(?<![^/\\])\$[A-Za-z_]\w*(?![^/\\])"
     + (r"|%\w+%" if sys.platform == "win32" else "")
 )

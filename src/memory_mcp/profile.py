@@ -60,10 +60,11 @@ async def sync_profile(
     """Draw from a memory that was just stored what it says of the user; return notes about it.
 
     Facts drawn from what it `replaced` fall, unless it or another memory says them. Doing this
-    twice is doing it once. Of a memory of the project a note says that it could be in the profile.
+    twice is doing it once. Of a memory that is not the user's own a note says that it could be in
+    the profile.
     """
     facts = read_facts_of_memory(record)
-    if record.scope.project is not None:
+    if record.scope.reach != "user":
         return suggest_user_scope(facts)
     if not facts and not replaced:
         return ()
@@ -133,7 +134,7 @@ async def restore_facts(
 
 async def find_rejected_facts(workspace: Workspace, record: Record) -> dict[ProfileFact, Record]:
     """The facts of a memory that the user rejected, with the tombstones that say so."""
-    if record.scope.project is not None:
+    if record.scope.reach != "user":
         return {}
     facts = read_facts_of_memory(record)
     return await _find_rejected(workspace.user, facts, _make_view(workspace))

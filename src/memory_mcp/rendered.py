@@ -6,7 +6,7 @@ head's file and the folders of the months. Once one of them has changed, the tex
 
 The file is JSON: `branch`, `revision` (of the head), `text`, `tokens`, `zone` (IANA, or empty),
 `until` (seconds since 1970, when something in it expires, or null) and `watched`. The text holds
-the user's own memories, so `watched` names the user: no other user's hook prints it.
+the user's own memories and a team's, so `watched` names both: nobody else's hook prints it.
 """
 
 import json
@@ -29,7 +29,7 @@ _MONTH_CHARS: Final = len("2026-01")
 
 
 class Watched(TypedDict):
-    """What a text was made from: the head's file, each folder with its months, user and home.
+    """What a text was made from: the head's file, each folder with its months, user, home and team.
 
     `home` is MEMORY_HOME, or empty. `git` are the files that say where a work tree stands, if
     memory follows it.
@@ -40,6 +40,7 @@ class Watched(TypedDict):
     months: dict[str, dict[str, int]]
     user: str
     home: str
+    team: str
     git: dict[str, list[int] | None]
 
 
@@ -78,6 +79,8 @@ def snapshot_sources(
     user: str = "",
     home: str = "",
     git: Iterable[str] = (),
+    *,
+    team: str = "",
 ) -> Watched:
     """The state of the head's file and the record folders; taken before anything is read."""
     months = {folder: _stat_months(folder) for folder in memory_folders}
@@ -87,6 +90,7 @@ def snapshot_sources(
         months=months,
         user=user,
         home=home,
+        team=team,
         git={path: _stat(path) for path in git},
     )
 
@@ -113,8 +117,9 @@ def is_current(rendered: Rendered) -> bool:
     if rendered["until"] is not None and rendered["until"] <= time.time():
         return False
     now = snapshot_sources(
-        known["head_file"], list(known["months"]), known["user"], known["home"], known["git"]
-    )
+        known["head_file"], list(known["months"]), known["user"], known["home"], known["git"],
+        team=known["team"],
+    )  # fmt: skip
     return known == now
 
 

@@ -12,8 +12,9 @@ from postgres import beside, execute, new_bank
 
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.limits import DATABASE_POOL_SECONDS_MAX
 from memory_mcp.domain.record import Move
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import (
@@ -28,6 +29,7 @@ from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJourn
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
+from memory_mcp.storage.stored import dump_timeline
 
 pytestmark = pytest.mark.anyio
 
@@ -321,9 +323,10 @@ async def test_half_a_journal_is_not_completed(bank: Bank, scribe: Scribe) -> No
     assert await journal.waiting()
 
 
-async def test_whoever_dies_lets_go_of_the_journal(bank: Bank) -> None:
+async def test_whoever_dies_lets_go_of_the_journal(bank: Bank, postgres_url: str) -> None:
     """The lock of a process that was killed must keep nobody out."""
-    journals = [PostgresImportJournal(bank), PostgresImportJournal(bank)]
+    other = new_bank(postgres_url)
+    journals = [PostgresImportJournal(bank), PostgresImportJournal(other)]
     async with journals[0].alone() as first:
         assert first
         execute(
@@ -333,6 +336,7 @@ async def test_whoever_dies_lets_go_of_the_journal(bank: Bank) -> None:
         )
         async with journals[1].alone() as second:
             assert second
+    await other.database.aclose()
 
 
 async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
@@ -352,3 +356,51 @@ async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
     await SelfHealingIndex(index, store, in_step=index.is_in_step).catch_up()
     assert await index.ids() == {record.id for record in records}
     assert await index.is_in_step()
+
+
+async def test_of_a_timeline_most_of_the_head_is_made_once(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A move writes its head with its records, and then without: a long timeline takes time."""
+    made: list[Timeline] = []
+    dump = dump_timeline
+
+    def count(timeline: Timeline, beyond: Timeline) -> bytes:
+        made.append(timeline)
+        return dump(timeline, beyond)
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.heads.dump_timeline", count)
+    bank = new_bank(postgres_url)
+    store, held = PostgresHeads(bank), Scribe().record()
+    first = Head(project="shop", revision=1, with_last=(held,))
+    released = first.model_copy(update={"with_last": ()})
+    await store.replace(first, expected=0)
+    await store.replace(released, expected=1)
+
+    assert made == [first.timeline]
+    assert await PostgresHeads(bank).read() == released
+    moved = released.model_copy(update={"revision": 2, "timeline": Timeline()})
+    await store.replace(moved, expected=1)
+    assert len(made) == 2
+    await bank.database.aclose()
+
+
+async def test_who_holds_a_lock_has_a_connection_left_to_work_with(postgres_url: str) -> None:
+    """A user of a server for many has two: corrections in several banks must not take both."""
+    bank = new_bank(postgres_url, connections_max=2)
+    await bank.number()
+    done: list[int] = []
+
+    async def correct(number: int) -> None:
+        async with bank.database.hold_lock(730_599, number) as free:
+            assert free
+            await asyncio.sleep(0)  # the others hold theirs, if they can
+            await bank.rows("SELECT 1")
+            done.append(number)
+
+    async with asyncio.timeout(DATABASE_POOL_SECONDS_MAX / 2), asyncio.TaskGroup() as group:
+        for number in range(3):
+            group.create_task(correct(number))
+
+    assert sorted(done) == [0, 1, 2]
+    await bank.database.aclose()

@@ -9,7 +9,7 @@ from fakes import Scribe
 from postgres import beside, execute, new_bank, open_bank
 
 from memory_mcp.domain.ids import ROOT, BranchName
-from memory_mcp.domain.record import Move
+from memory_mcp.domain.record import Move, Scope
 from memory_mcp.domain.search import Chunk, Filters, View
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.fields import make_fields
@@ -25,7 +25,7 @@ from memory_mcp.storage.postgres.heads import (
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank, count_terms
-from memory_mcp.storage.postgres.schema import NAMESPACE
+from memory_mcp.storage.postgres.schema import NAMESPACE, TEAM
 from memory_mcp.storage.postgres.vectors import PostgresVectors
 
 pytestmark = pytest.mark.anyio
@@ -168,6 +168,36 @@ async def test_members_of_a_project_share_it_and_nothing_of_their_own(
         await PostgresRecords(Bank(bob, ada.principal.user, ""), make_fields).ids()
     for database in (ada, bob):
         await database.aclose()
+
+
+async def test_members_of_a_team_share_what_it_keeps_and_no_other_team_sees_it(
+    postgres_url: str, scribe: Scribe
+) -> None:
+    """Not by the name of the team as a user, an owner or a project either, nor without one."""
+    acme = f"acme-{scribe.record().id}"
+    held = scribe.record("Branches are rebased.").model_copy(
+        update={"segment": None, "branch": None, "scope": Scope(user="ada", team=acme)}
+    )
+    members = [Postgres(postgres_url, Principal(u, "", "shop", acme)) for u in ("ada", "bob")]
+    await PostgresRecords(Bank(members[0], acme, TEAM), make_fields).put(held)
+    for member in members:
+        assert {row[0] for row in await member.rows("SELECT id FROM record")} >= {held.id}
+    strangers = [
+        Principal("eve", "", "shop", f"{acme}-2"),
+        Principal("eve", "", "shop"),
+        Principal(acme, acme, TEAM),
+        Principal(acme, acme, ""),
+        Principal("eve", "", TEAM),
+        Principal("eve", "", "shop", "%"),
+    ]
+    for principal in strangers:
+        stranger = Postgres(postgres_url, principal)
+        assert held.id not in {row[0] for row in await stranger.rows("SELECT id FROM record")}
+        with pytest.raises(StoreUnavailableError, match="row-level security"):
+            await PostgresRecords(Bank(stranger, acme, TEAM), make_fields).put(held)
+        await stranger.aclose()
+    for member in members:
+        await member.aclose()
 
 
 async def test_a_search_uses_the_index_over_words_under_the_policies(bank: Bank) -> None:

@@ -80,7 +80,7 @@ async def compare(
             assert await real.count_by_segment(view, Filters()) == counted
 
 
-@parts(10)
+@parts(4)
 @given(
     written=records(),
     views=st.lists(VIEWS, min_size=1, max_size=3),

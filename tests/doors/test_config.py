@@ -277,7 +277,7 @@ def test_config_shows_what_is_set_and_by_whom(
         ("MEMORY_CONTEXT_TOPN", "8", str(theirs)),
         ("MEMORY_LLM_MODEL", "qwen3", str(own_file)),
         ("MEMORY_LLM_API_KEY", "set, and not shown", str(own_file)),
-        ("59 other settings have the default: memory-mcp config --all",),
+        ("60 other settings have the default: memory-mcp config --all",),
     ]
     assert "zebra" not in str([run("config", "--all"), run("config", "--json")])
 

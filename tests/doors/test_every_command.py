@@ -156,6 +156,7 @@ def test_a_long_wrong_word_is_not_repeated_whole(run: Run, word: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe's reader that left is no signal there")
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str) -> None:
     """As behind `| head -0`, with nothing to read: no traceback, and never a success unsaid."""

@@ -64,6 +64,36 @@ async def test_nothing_of_one_user_reaches_another_by_any_way(hosted: Hosted, er
         assert len(answers) == 1, f"{way}: a foreign id and one that never was are told apart"
 
 
+@shows("search", "context", "resources", "completion", "errors", "known-id", "team-memory")
+async def test_nothing_of_a_team_reaches_who_is_not_in_it_by_any_way(hosted: Hosted) -> None:
+    """Neither another team with a project of that name, nor a user of the same name in none."""
+    ada = hosted.add_token("ada", "alder", team="acme")
+    others = [
+        hosted.add_token("eve", "alder", team="other"),
+        hosted.add_token("dan", "alder"),
+        hosted.add_token("ada-alone", "alder"),
+        hosted.add_token("acme", "alder", team="user-ada"),
+    ]
+    async with hosted.client(ada) as one:
+        ids = [
+            await add(one, f"{HIDDEN} is our convention.", kind="convention", scope="team"),
+            await add(one, f"{HIDDEN} failed us.", kind="lesson", scope="team"),
+        ]
+        own = [said async for _, said in try_everything(one, ids)]
+    assert sum(HIDDEN in said for said in own) > 10, "its members find it by these ways"
+    strange = "0199f0c2-7d4e-7cc1-9a55-3f0f6a1e2b77"
+    for token in others:
+        async with hosted.client(token) as other:
+            told = [tell async for tell in try_everything(other, ids)]
+        assert len(told) > 30
+        for way, said in told:
+            assert HIDDEN not in said.replace(f"try-{HIDDEN}", ""), way
+        by_way = dict(told)
+        for way in ("show", "update", "forget", "supersede"):
+            answers = {by_way[f"{way} {each}"].replace(each, "ID") for each in (*ids, strange)}
+            assert len(answers) == 1, f"{way}: a foreign id and one that never was are told apart"
+
+
 async def try_everything(client: Client, ids: list[str]) -> AsyncGenerator[tuple[str, str]]:
     """Every way in which a client can ask for something, and what it is told."""
     async for told in chain(search_all(client), ask_for(client, ids), read_all(client, ids)):
@@ -78,7 +108,7 @@ async def chain(*parts: AsyncGenerator[tuple[str, str]]) -> AsyncGenerator[tuple
 
 async def search_all(client: Client) -> AsyncGenerator[tuple[str, str]]:
     for query in (HIDDEN, "", "orders rest", "what I like"):
-        for scope in ("project", "user", None):
+        for scope in ("project", "team", "user", None):
             found = await client.call_tool("search_memories", {"query": query, "scope": scope})
             yield f"search {query} {scope}", text_of(found)
     for name in (f"try-{HIDDEN}", "main"):
@@ -198,11 +228,9 @@ async def test_no_tool_takes_a_user_a_team_or_a_project(hosted: Hosted) -> None:
             for name in ("user", "project", "container_tag"):
                 said = await failed(client, tool.name, **{name: "bob"})
                 assert f"{tool.name} has no argument {name!r}" in said
-        assert {"user", "project"} == set(
-            next(t for t in tools if t.name == "add_memory").input_schema["properties"]["scope"][
-                "enum"
-            ]
-        )
+        (adding,) = (tool for tool in tools if tool.name == "add_memory")
+        scopes = set(adding.input_schema["properties"]["scope"]["enum"])
+        assert scopes == {"project", "team", "user"}, "the token's own, never which"
     assert len(tools) > 15
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 Seg = int
+Place = Literal["project", "team", "user"]
 Nature = Literal["memory", "summary", "unseen"]
 """A summary of a checkpoint is found but not counted; tombstones and pending ones are not found."""
 
@@ -26,7 +27,7 @@ class Entry:
     word: str
     kind: str
     nature: Nature
-    bank: Literal["project", "user"]
+    bank: Place
     segment: Seg | None
     hides: frozenset[int] = frozenset()
     expires: datetime | None = None
@@ -165,7 +166,7 @@ class PlainModel:
         kind: str,
         *,
         nature: Nature = "memory",
-        bank: Literal["project", "user"] = "project",
+        bank: Place = "project",
         segment: Seg | None = None,
         hides: Iterable[Entry] = (),
         expires: datetime | None = None,

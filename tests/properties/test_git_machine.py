@@ -4,9 +4,13 @@ The model knows nothing of anchors, claims or reflogs. It keeps for each memory 
 came with, finds the copies of a commit by their subject, and asks git what HEAD reaches. Where
 records are committed with the code, a memory is also where git tracks its file, and nowhere without
 that. What a revert or a cherry-pick does to memories is nothing: the one marks, the other offers.
+
+Offers are compared as well: each is told once, at the first look from where its memories are not
+recalled, for a branch that is gone and for a commit that was picked.
 """
 
 import asyncio
+import re
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,8 +32,9 @@ from memory_mcp.memories import add_memory
 
 Step = tuple[str, int]
 
-ACTS = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "squash", "hard",
-        "soft", "forward", "amend", "rebase", "revert", "pick", "tree", "pack", "look"]  # fmt: skip
+ACTS = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "squash",
+        "hard", "soft", "forward", "amend", "rebase", "revert", "pick", "tree", "pack", "drop",
+        "look"]  # fmt: skip
 STEPS = st.tuples(st.sampled_from(ACTS), st.integers(0, 5))
 
 COMMITTED = ["write", "write", "commit", "commit", "switch", "switch", "new", "merge", "hard",
@@ -49,12 +54,16 @@ WITH_CODE_STORIES = st.tuples(
 
 @dataclass
 class Memory:
-    """What the model knows of a memory: where it is not committed yet, and the commits it has."""
+    """What the model knows of a memory: where it is not committed yet, and the commits it has.
+
+    `lines` are the branches on which it was committed.
+    """
 
     id: str
     text: str
     open_on: set[str]
     homes: set[str] = field(default_factory=set[str])
+    lines: set[str] = field(default_factory=set[str])
 
 
 @dataclass
@@ -70,6 +79,9 @@ class World:
     with_code: bool = False
     memories: list[Memory] = field(default_factory=list[Memory])
     seen: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    dropped: set[str] = field(default_factory=set[str])
+    offered: list[str] = field(default_factory=list[str])
+    looked: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
     count: int = 0
 
     def git(self, *arguments: str) -> str:
@@ -107,6 +119,7 @@ class World:
             if self.branch in memory.open_on:
                 memory.open_on.discard(self.branch)
                 memory.homes.add(commit)
+                memory.lines.add(self.branch)
 
     def visible(self) -> set[str]:
         here, known = self.branch, self.ancestors()
@@ -124,8 +137,29 @@ class World:
             if m.id in files and (m.id in tracked or here in m.open_on or m.homes & known)
         }
 
+    def hear(self) -> None:
+        """Compare what was offered since the last look with what a user should be offered now."""
+        assert self.workspace.git is not None
+        moves = self.git("rev-parse", "--git-path", "logs/HEAD")
+        here = str(self.folder), self.branch, (self.folder / moves).stat().st_size
+        moved, self.looked = here not in self.looked, {*self.looked, here}
+        notes = " ".join(self.workspace.git.take_notes())
+        fresh = re.findall(r"Git: (\w+ is gone|\w+ copies \w+ of \w+)\.", notes)
+        again = [offer for offer in fresh if offer in self.offered]
+        assert again == [], "each is told once"
+        shown = self.visible()
+        hidden = [m for m in self.memories if m.text not in shown]
+        gone = {f"{name} is gone" for name in self.dropped}
+        due = {f"{name} is gone" for m in hidden for name in m.lines & self.dropped}
+        told = {offer for offer in fresh if offer.endswith("gone")}
+        if not self.with_code:  # else git has the files of these memories, and no line of ours
+            assert told <= gone
+            assert not moved or due <= {*self.offered, *told}, "once HEAD has moved"
+        self.offered += fresh
+
     async def recalled(self) -> set[str]:
         view = await load_view(self.workspace)
+        self.hear()
         bank = self.workspace.project
         found = await bank.index.find(view, Filters(kinds=frozenset({"fact"})), 100)
         return {record.content async for record in bank.records.scan(found)}
@@ -140,6 +174,7 @@ class World:
                 text = f"Fact number {self.count} is about subject {chr(97 + n) * 5}{self.count}."
                 added = await add_memory(self.workspace, Draft(content=text))
                 assert isinstance(added, MemoryAdded)
+                self.hear()
                 self.memories.append(Memory(added.record.id, text, {self.branch}))
             case "commit":
                 self.commit()
@@ -152,7 +187,11 @@ class World:
             case "revert":
                 self.revert()
             case "pick" if other:
-                self.pick(other)
+                await self.pick(other)
+            case "drop" if free := self.other(n, free=True):
+                assert await self.recalled() == self.visible()
+                self.git("branch", "-q", "-D", free)
+                self.dropped.add(free)
             case "new" if other is None or n < 2:
                 before = self.branch
                 self.git("switch", "-q", "-c", f"b{self.count}")
@@ -208,12 +247,18 @@ class World:
         if plain and self.attempt("revert", "--no-edit", "HEAD"):
             self.close(self.head)
 
-    def pick(self, other: str) -> None:
+    async def pick(self, other: str) -> None:
         """Only beside other work: of the pick alone, all would have come with the picked commit."""
         commits = self.git("rev-list", "--no-merges", other, "^HEAD").split()
         own = self.git("rev-list", "HEAD", f"^{other}")
+        assert await self.recalled() == self.visible()
         if commits and own and self.attempt("cherry-pick", commits[0]):
             self.close(self.head)
+            shown = self.visible()
+            due = any(commits[0] in m.homes and m.text not in shown for m in self.memories)
+            assert await self.recalled() == shown
+            copied = f"{self.head[:8]} copies {commits[0][:8]} of "
+            assert due == any(offer.startswith(copied) for offer in self.offered)
 
     async def reset(self, act: str, n: int) -> None:
         """One look before and after: of several resets in a row only the end can be seen."""
@@ -283,8 +328,29 @@ async def play(steps: list[Step], folder: Path, *, with_code: bool = False) -> N
         assert await world.recalled() == world.visible()
 
 
+AWAY: list[Step] = [
+    ("write", 0), ("new", 0), ("commit", 0), ("switch", 0), ("write", 0), ("switch", 0),
+    ("look", 0),
+]  # fmt: skip
+"""A branch is begun, gets a commit and is left, and nothing looks before the next write."""
+NESTED: list[Step] = [
+    ("write", 0), ("new", 0), ("new", 1), ("switch", 1), ("commit", 0), ("switch", 2),
+    ("write", 0), ("switch", 0), ("look", 0), ("switch", 1), ("look", 0), ("switch", 1),
+    ("look", 0),
+]  # fmt: skip
+"""The same of a branch from which another was begun before that commit."""
+OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("look", 0)]
+"""A branch that was begun before something was written, and seen only afterwards."""
+
+
 @settings(max_examples=depth(4, 300))
 @given(STORIES)
+@example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
+@example(([], AWAY))
+@example(([], NESTED))
+@example(([], OLDER))
+@example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
+@example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(
     (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)])
 )
@@ -360,6 +426,10 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 
 @settings(max_examples=depth(3, 200))
 @given(WITH_CODE_STORIES)
+@example(([("commit", 0)], AWAY))
+@example(([], NESTED))
+@example(([], OLDER))
+@example(([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]))
 @example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
 @example(
     (

@@ -17,6 +17,7 @@ from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
+from memory_mcp.storage.files.host import read_index
 
 pytestmark = pytest.mark.anyio
 
@@ -137,7 +138,30 @@ async def test_a_file_that_is_renamed_and_edited_holds(
         git(source.parents[2], "add", "--all")
         assert (await found(client))["cites"] == [f"{place} holds (now {now})"]
         change(moved, f"import os\n{CODE.replace('self.forget(token)', 'pass')}")
-        assert (await found(client))["cites"] == [f"{place} is gone"]
+        await client.get_prompt("review_stale", {})
+        changed = place.replace(FILE, to)
+        assert (await found(client))["cites"] == [f"{place} has changed since (now {changed})"]
+
+
+async def test_a_folder_that_was_renamed_in_a_compressed_index_holds(
+    settings: Settings, source: Path
+) -> None:
+    """`feature.manyFiles` has git leave out what a name shares with the one before."""
+    project = source.parents[2]
+    for n in range(200):  # names of some length, beside and below one another
+        path = project / f"{'long' * (n % 40)}{n % 7}" / f"{n}.py"
+        path.parent.mkdir(exist_ok=True)
+        change(path, f"n = {n}\n")
+    git(project, "add", "--all")
+    git(project, "update-index", "--index-version", "4")
+    assert (project / ".git" / "index").read_bytes()[7] == 4
+    index = read_index(str(project / ".git" / "index"), str(project / ".git"))
+    names = git(project, "ls-files", "-z").encode().split(b"\0")[:-1]
+    assert [name for name in names if name + b"\0" not in index] == []
+    async with agent(settings, "auto") as client:
+        await cite(client, FILE)
+        git(project, "mv", "src/auth", "src/login")
+        assert (await found(client))["cites"] == [f"{FILE} holds (now src/login/jwt.py)"]
 
 
 @pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])

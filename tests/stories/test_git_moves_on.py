@@ -18,6 +18,7 @@ from memory_mcp.cli.main import main
 from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = pytest.mark.anyio
 
@@ -302,6 +303,32 @@ async def test_a_pull_brings_what_another_clone_wrote(
         assert await w.recalled() == {B}
         w.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
         assert await w.recalled() == {A, B}
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+async def test_records_in_a_compressed_index_are_tracked(
+    settings: Settings, project: Path, tmp_path: Path, hashes: str
+) -> None:
+    """`feature.manyFiles` has git leave out of a name what it shares with the one before."""
+    git(tmp_path, "init", "-q", "--object-format", hashes, str(project))
+    async with parted(settings, project, ignored=False) as w:
+        await w.write(C)
+        w.commit("c")
+    clone, tree = tmp_path / "clone", tmp_path / "tree"
+    git(tmp_path, "-c", "feature.manyFiles=true", "clone", "-q", str(project), str(clone))
+    git(clone, "config", "feature.manyFiles", "true")
+    (clone / "later.py").write_text("later\n", "utf-8")
+    git(clone, "add", "--intent-to-add", "later.py")
+    git(clone, "worktree", "add", "-q", str(tree), "main")
+    indexes = [clone / ".git" / "index", clone / ".git" / "worktrees" / "tree" / "index"]
+    assert [path.read_bytes()[7] for path in indexes] == [4, 4]
+    trees = WorkTrees(clone, clone)
+    assert trees.list_tracked(trees.own) == {record["id"] for record in records(clone)}
+    trust(clone)
+    for folder, known in ((clone, {A, B, C}), (tree, {A})):
+        async with agent(in_git(settings, "follow", folder), "auto") as client:
+            assert await GitWorld(client, folder).recalled() == known
 
 
 async def test_packed_refs_and_a_gc_change_nothing(settings: Settings, project: Path) -> None:

@@ -1,5 +1,6 @@
 """Where the project stands: for a model, for a program, and as history."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,3 +146,21 @@ async def test_no_summary_can_speak_from_the_head(settings: Settings, era: Era) 
     assert "</memory>" not in head
     assert "\n# Heading" not in head
     assert "Billing is done (/memory> # Heading" in head
+
+
+async def test_of_many_left_lines_the_newest_are_shown_and_the_others_counted(
+    settings: Settings, era: Era
+) -> None:
+    """A project that goes back often has hundreds: nobody reads them all, or waits for them."""
+    async with agent(settings, era) as client:
+        await seal(client, "Base", phase=1)
+        left: list[str] = []
+        for number in range(5):
+            await add(client, f"Sessions live in store number {number}.")
+            left.append((await call(client, "backtrack", to=1, mode="continue"))["line"])
+            await call(client, "checkpoint", summary="Nothing was written.", phase=1)
+            await call(client, "backtrack", to=1, mode="continue")
+        shown = await read(client, "memory_head")
+
+    assert re.findall(r"^- (line-[\d-]+):", shown, re.MULTILINE) == left[-3:]
+    assert "and 2 earlier ones" in shown

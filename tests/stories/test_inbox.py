@@ -385,7 +385,7 @@ async def test_a_move_that_was_quicker_than_the_episode_takes_it_along(
 
     async def slow(*given: object, **more: object) -> object:
         with monkeypatch.context() as patched:
-            patched.setattr("memory_mcp.branches.backtrack.process_inbox", branches.report_head)
+            patched.setattr("memory_mcp.sessions.process_inbox", branches.report_head)
             await branches.backtrack(workspace, "phase 1", "forget")
         return await capture(*given, **more)  # pyright: ignore[reportArgumentType]  # passed on
 

@@ -131,3 +131,24 @@ async def test_a_session_that_ends_leaves_the_rest_to_the_next(
     gate.set()
     async with open_workspace(settings) as built:
         assert texts(await found(built.workspace, "which tree")) == [*WORDS[1:]]
+
+
+async def test_making_it_anew_pauses_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch keeps the event loop, to which a search comes back a dozen times."""
+    monkeypatch.setattr(index_sync, "INDEX_PAUSE_SECONDS_MAX", 60.0)
+    read, begun = asyncio.Event(), asyncio.Event()
+
+    @index_sync.takes_partial_answers
+    async def reading() -> None:
+        begun.set()
+        await read.wait()
+
+    reader = asyncio.create_task(reading())
+    await begun.wait()
+    batch = asyncio.create_task(index_sync.let_readers_pass())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not batch.done()
+    read.set()
+    await reader
+    await batch

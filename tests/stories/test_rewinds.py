@@ -12,6 +12,7 @@ import pytest
 from doors import agent, call, history, machine_dir, read, seal
 from git_world import GitWorld, in_git, make_world
 from hooked import SESSION, entry, hook, transcript
+from mcp_types import TextResourceContents
 
 from memory_mcp import code, search, sessions
 from memory_mcp.build import open_workspace
@@ -247,3 +248,36 @@ async def test_the_first_call_after_it_recalls_nothing_of_what_was_left(
 
         assert [told for told in w.told if "1 memory of the turns that were left" in told]
         assert "went back" not in again
+
+
+@pytest.mark.parametrize("mode", ["follow", "mark"])
+@pytest.mark.parametrize("where", ["tool", "resource"])
+async def test_the_head_is_the_first_to_know_that_a_checkpoint_was_taken_back(
+    settings: Settings, project: Path, tmp_path: Path, mode: GitMode, where: str
+) -> None:
+    """Whoever asks for the places to go back to is not offered one of turns that were left."""
+    async with at_work(settings, project, mode) as w:
+        at = format_time(now())
+        told = json.dumps({"memoryId": await w.write(B)})
+        await seal(w.client, "Redis chosen", phase=1)
+        block = [{"type": "tool_result", "tool_use_id": "t", "content": told}]
+        story = [
+            entry("p1", None, "user", "We begin."),
+            entry("a1", "p1", "assistant", "Done."),
+            entry("p2", "a1", "user", "And Redis?", timestamp=at),
+            entry("r2", "p2", "user", block, toolUseResult=told, timestamp=at),
+        ]
+        file = str(transcript(tmp_path, *story))
+        hook("stop", {"transcript_path": file}, project, CLAUDE_CONFIG_DIR=str(tmp_path))
+        asked = {"prompt": "go on", "session_id": SESSION, "transcript_path": file}
+        await read(w.client, "prompt_context", **asked)
+        later = format_time(now() + timedelta(seconds=1))
+        transcript(tmp_path, *story, entry("p3", "a1", "user", "Leave it.", timestamp=later))
+        if where == "tool":
+            lines = (await read(w.client, "memory_head")).splitlines()
+        else:
+            (content,) = (await w.client.read_resource("memory://head")).contents
+            assert isinstance(content, TextResourceContents)
+            lines = content.text.splitlines()
+
+    assert MARK in next(line for line in lines if "Redis chosen" in line)

@@ -127,6 +127,34 @@ async def test_who_asks_for_what_was_gets_it_in_its_place(settings: Settings, er
     assert (found["results"][0]["memoryId"], found["results"][0]["outdated_by"]) == (old, new)
 
 
+async def test_who_quotes_what_was_gets_it_first(settings: Settings, era: Era) -> None:
+    """Its own words, or three of them in a row, and not those of what holds now."""
+    async with agent(settings, era) as client:
+        old = await add(client, YARN)
+        new = await add(client, PNPM)
+        found = {
+            words: await call(client, "search_memories", query=words)
+            for words in (YARN, "repo are installed with yarn", "the packages of the repo")
+        }
+
+    first = {words: said["results"][0]["memoryId"] for words, said in found.items()}
+    assert [*first.values()] == [old, old, new]
+    assert found[YARN]["results"][0]["outdated_by"] == new
+
+
+async def test_of_hundreds_that_differ_in_one_value_each_is_found_by_its_own_words(
+    settings: Settings, era: Era
+) -> None:
+    """All but the newest are out of date, and none of them is beyond reach for it."""
+    said = [f"The session {n % 5} of the crew has learnt the lesson {n}." for n in range(100)]
+    async with agent(settings, era) as client:
+        for text in said:
+            await call(client, "add_memory", content=text)
+        found = [await call(client, "search_memories", query=text, limit=1) for text in said[::7]]
+
+    assert [each["results"][0]["content"] for each in found] == said[::7]
+
+
 async def test_a_context_holds_what_holds(settings: Settings, era: Era) -> None:
     """In the opening and for a task an outdated memory takes no place beside its successor."""
     async with agent(settings, era) as client:

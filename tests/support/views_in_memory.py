@@ -32,7 +32,9 @@ class MemoryViews:
             yield
 
     async def watch(self) -> Watched:
-        return Watched(head_file="head", head=[self._count()], months={}, user="", home="", git={})
+        return Watched(
+            head_file="head", head=[self._count()], months={}, user="", home="", team="", git={}
+        )
 
     async def has_records(self) -> bool:
         return self._count() > 0

@@ -8,7 +8,6 @@ written is a note and fails no call.
 
 import asyncio
 import logging
-import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -36,6 +35,7 @@ from memory_mcp.engine.head import load_head, load_view, make_view
 from memory_mcp.engine.records import gather_all, load_newest
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports.sessions import Rendering
 from memory_mcp.render.block import Block
 from memory_mcp.render.pages import (
@@ -66,7 +66,7 @@ _HISTORY_FILTERS: Final = (
     Filters(kinds=frozenset({"checkpoint", "episode"}), reach="project"),
 )
 
-_SHOWN_ID: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
+_SHOWN_ID: Final = compile_later(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
 
 _FAILED: Final = "The rendered files (session-context.md, MEMORY.md, …) may show the old state: {}"
 _FOREIGN: Final = (
@@ -98,11 +98,11 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
 async def withdraw_removed(workspace: Workspace, bank: MemoryBank) -> tuple[str, ...]:
     """Take back what may show a record of this bank that was erased, hidden or corrected.
 
-    The user's records are shown in other projects too: there it is taken back until a session
-    renders it anew.
+    What is not the project's is shown in other projects too: there it is taken back until a
+    session renders it anew.
     """
     notes = await _withdraw(workspace, None, render_withdrawn_page())
-    if bank is workspace.user:
+    if bank is not workspace.project:
         try:
             await workspace.views.withdraw_elsewhere(render_withdrawn_page())
         except MemoryMcpError as error:

@@ -30,7 +30,6 @@ from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
-from memory_mcp.sessions.inbox import process_inbox
 from memory_mcp.text.drafts import build_record, check_text
 from memory_mcp.timeline.plans import (
     BacktrackPlan,
@@ -132,7 +131,10 @@ def _clean_lesson(workspace: Workspace, lesson: str) -> tuple[str, tuple[str, ..
 async def _process_inbox(workspace: Workspace) -> None:
     """Store what hooks left: it belongs to the line that is about to be left."""
     with suppress(MemoryMcpError):  # what cannot be stored now stays in the inbox
-        await process_inbox(workspace)
+        if await workspace.inbox.waiting():
+            from memory_mcp.sessions import process_inbox  # noqa: PLC0415  # most find none
+
+            await process_inbox(workspace)
 
 
 class _StalePreviewError(Exception):

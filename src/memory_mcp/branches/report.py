@@ -19,7 +19,7 @@ from memory_mcp.engine.members import find_last_move, find_waiting
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
-from memory_mcp.timeline.graph import select_lines
+from memory_mcp.timeline.graph import brings_records, select_lines
 from memory_mcp.timeline.nodes import find_parents
 from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
 from memory_mcp.trust.erasing import describe_pending_erasures
@@ -28,7 +28,11 @@ from memory_mcp.trust.strangers import describe_strangers
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS)
 
 _SHOWN_MAX: Final = 10
-"""Checkpoints and lines listed; older ones are counted."""
+"""Checkpoints listed; older ones are counted."""
+_LINES_SHOWN_MAX: Final = 3
+"""Left lines listed; older ones are counted. What each would bring back costs a walk of its own."""
+_LINES_READ_MAX: Final = 10
+"""Lines looked into for these: of some, everything was corrected or forgotten since."""
 
 
 async def report_head(workspace: Workspace) -> HeadReport | Skipped:
@@ -59,6 +63,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
             warnings += await describe_unpulled(workspace)
         except StoreError as error:  # the head is known even without the mirror
             warnings += (str(error),)
+    lines, earlier_lines = await _list_left_lines(workspace, view, timeline, holding)
     return HeadReport(
         project=head.project,
         branch=branch,
@@ -70,7 +75,8 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         earlier_checkpoints=max(0, len(valid) - _SHOWN_MAX),
         invalidated=invalidated[-_SHOWN_MAX:],
         pending=timeline.pending(branch)[-_SHOWN_MAX:],
-        lines=await _list_left_lines(workspace, view, timeline, holding),
+        lines=lines,
+        earlier_lines=earlier_lines,
         warnings=warnings,
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
@@ -108,13 +114,21 @@ async def _count_hidden(
 
 async def _list_left_lines(
     workspace: Workspace, view: View, timeline: Timeline, holding: Collection[SegmentId]
-) -> list[LineState]:
-    """The left lines of this branch that would bring anything back, newest last."""
+) -> tuple[list[LineState], int]:
+    """The newest left lines of this branch that bring anything back, newest last.
+
+    With them, how many older ones hold records.
+    """
     found: list[LineState] = []
     branch = workspace.caller.branch
     lines = [line for line in timeline.left_lines(holding) if line.branch == branch]
     seals = {seal for checkpoint in timeline.checkpoints.values() for seal in checkpoint.seals}
-    for line in select_lines(timeline, lines, seals.union(holding))[-_SHOWN_MAX:]:
+    named = select_lines(timeline, lines, seals.union(holding))
+    waiting = [line for line in named if brings_records(timeline, line, holding)]
+    for _ in range(_LINES_READ_MAX):
+        if not waiting or len(found) == _LINES_SHOWN_MAX:
+            break
+        line = waiting.pop()
         plan = plan_restore(timeline, branch, line)
         after = View(chain=(view.chain - plan.hides) | plan.brings, now=view.now)
         brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
@@ -122,7 +136,7 @@ async def _list_left_lines(
         suppressed = await find_suppressed_by_restore(workspace, plan, view, after)
         if count or suppressed:
             found.append(LineState(line, count, len(suppressed)))
-    return found
+    return found[::-1], len(waiting)
 
 
 def _list_warnings(

@@ -3,7 +3,6 @@
 import errno
 import math
 import os
-import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -11,8 +10,9 @@ from typing import Final
 
 from memory_mcp.domain.limits import PHASE_MAX
 from memory_mcp.errors import quote
+from memory_mcp.patterns import compile_later
 
-_WHOLE: Final = re.compile(r"\s*[+-]?\d{1,18}\s*")
+_WHOLE: Final = compile_later(r"\s*[+-]?\d{1,18}\s*")
 
 
 def parse_whole(text: str) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from memory_mcp.cli.output import make_printable, open_screen, print_line, print_styled
 from memory_mcp.errors import InvalidRequestError, quote
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Line = Sequence[tuple[str, str]]
 """Texts, each with its style."""
 
-_KEY: Final = re.compile(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
+_KEY: Final = compile_later(rb"\x1b[\[O][0-9;]*[A-Za-z~]|.", re.DOTALL)
 _PAGE_STEPS: Final = 10
 _STEPS: Final = {
     **dict.fromkeys((b"k", b"\x1b[A", b"\x1bOA"), -1),

@@ -3,13 +3,13 @@
 Every error names what was given and says how to write it.
 """
 
-import re
 import sys
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.patterns import compile_later
 from memory_mcp.shutdown import interruptible
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 _BYTE_ESCAPED: Final = 0xDC00
 """What Python adds to a byte that is no UTF-8, to keep it in a text (`surrogateescape`)."""
-_NO_UTF_8: Final = re.compile("[\udc80-\udcff]")
+_NO_UTF_8: Final = compile_later("[\udc80-\udcff]")
 
 
 class UsageError(InvalidRequestError):

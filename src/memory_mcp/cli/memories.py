@@ -11,7 +11,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
-from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Record
+from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError, UnknownTargetError
@@ -58,8 +58,8 @@ def _add_add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--kind", choices=WRITABLE_KINDS, default="fact", metavar="KIND",
                         help=f"{', '.join(WRITABLE_KINDS)} (default fact)")  # fmt: skip
     parser.add_argument("--title", default="", help="a line of its own, above the text")
-    parser.add_argument("--scope", choices=("project", "user"), default="project",
-                        help="user: holds in every project")  # fmt: skip
+    parser.add_argument("--scope", choices=get_args(Reach), default="project",
+                        help="user: in every project; team: in every one of it")  # fmt: skip
     parser.add_argument("--importance", type=_IMPORTANCE, default=3, metavar="N",
                         help="1 to 5 (default 3)")  # fmt: skip
     parser.add_argument("--pinned", action="store_true", help="first in the context")
@@ -101,7 +101,7 @@ def _add_search_options(parser: ArgumentParser) -> None:
     parser.add_argument("--key", default="", metavar="KEY",
                         help="that key, or what begins so: 'user:preferences:*'")  # fmt: skip
     _add_filter_options(parser)
-    parser.add_argument("--scope", choices=("project", "user"), help="default: both")
+    parser.add_argument("--scope", choices=get_args(Reach), help="default: all")
     parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
     parser.add_argument("--since", type=parse_time, metavar="TIME",
                         help="written then or later")  # fmt: skip
@@ -154,7 +154,7 @@ def _list_text(fields: Fields) -> str:
 def _add_list_options(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=_LISTED, default=20, metavar="N", help="default 20")
     _add_kind_option(parser)
-    parser.add_argument("--scope", choices=("project", "user"), help="default: both")
+    parser.add_argument("--scope", choices=get_args(Reach), help="default: all")
     _add_filter_options(parser)
 
 

@@ -12,7 +12,6 @@ import errno
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_id
+from memory_mcp.patterns import compile_later
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ USAGE: Final = 2
 _READER_LEFT: Final = 141
 """The exit status of `memory-mcp … | head`: what the signal SIGPIPE gives to other commands."""
 
-_UNREADABLE: Final = re.compile(
+_UNREADABLE: Final = compile_later(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
     "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"

@@ -1,6 +1,5 @@
 """`memory-mcp token`: add a token for a client over HTTP, list them, revoke one."""
 
-import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.record import format_time
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.patterns import compile_later
 from memory_mcp.server.tokens import (
     Identity,
     Project,
@@ -22,9 +22,9 @@ from memory_mcp.server.tokens import (
     open_tokens,
 )
 
-_AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+_AGE: Final = compile_later(r"([1-9][0-9]{0,4})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
-_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9_-]+")
+_NOT_IN_NAMES: Final = compile_later(r"[^a-z0-9_-]+")
 
 
 def token(loaded: LoadedSettings, args: Namespace) -> Output:

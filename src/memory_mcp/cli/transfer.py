@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from memory_mcp import engine, sessions, transfer
 from memory_mcp.build import open_workspace
@@ -44,11 +44,7 @@ from memory_mcp.storage.files.imports import read_material
 
 _STDOUT: Final = "-"
 _HEAD_BYTES: Final = 8_000
-_REACHES: Final[dict[str, tuple[Reach, ...]]] = {
-    "project": ("project",),
-    "user": ("user",),
-    "both": ("project", "user"),
-}
+_SCOPES: Final = (*get_args(Reach), "both", "all")
 
 Write = Callable[[str], object]
 
@@ -59,8 +55,8 @@ async def import_(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if skipped := refuse(workspace):
         return skipped
     parsed = _parse_source(args)
-    # without a scope all of it is the project's; with both, each record goes where it belongs
-    reach: Reach | None = None if args.scope == "both" else args.scope or "project"
+    # without a scope all of it is the project's; with all, each record goes where it belongs
+    reach: Reach | None = None if args.scope in ("both", "all") else args.scope or "project"
     with show_progress("Reading" if args.dry_run else "Importing") as advance:
         if args.dry_run:
             done = await transfer.preview_import(workspace, parsed, reach, advance)
@@ -89,9 +85,9 @@ def _add_import_options(parser: ArgumentParser) -> None:
     parser.add_argument("--from", dest="kind", choices=("auto", *SOURCES), default="auto",
                         help="whose it is (default: told from what is in it)")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would come, no more")
-    parser.add_argument("--scope", choices=tuple(_REACHES),
+    parser.add_argument("--scope", choices=_SCOPES,
                         help="whose it is to be (default: project; of an export of ours: what "
-                        "of it was the project's); both: each where it belongs")  # fmt: skip
+                        "of it was the project's); all, both: each where it belongs")  # fmt: skip
     parser.add_argument("--erase", action="store_true",
                         help="erase here what an export of ours says was forgotten")  # fmt: skip
 
@@ -111,7 +107,7 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
             for root in disk.roots:
                 refuse_links(str(root), str(path / own.INDEX_NAME if form == "markdown" else path))
         existing = None if path is None or args.force else _load_existing(path, form)
-        reaches = _REACHES[args.scope]
+        reaches = _list_reaches(workspace, args.scope)
         chosen = await transfer.select_export(workspace, reaches, history=args.history)
         if isinstance(chosen, Skipped):
             return chosen
@@ -120,6 +116,17 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
         written = await _write_export(chosen, disk, path, form)
         lost = await transfer.find_unreadable(chosen, written)
         return _export_output(path, form, written, lost)
+
+
+def _list_reaches(workspace: Workspace, scope: str) -> tuple[Reach, ...]:
+    """Whose memories an export is of."""
+    match scope:
+        case "project" | "team" | "user":
+            return (scope,)
+        case "both":
+            return ("project", "user")
+        case _:
+            return workspace.reaches
 
 
 async def _export_final(workspace: Workspace, args: Namespace) -> Output:
@@ -243,6 +250,8 @@ def _refuse_loss(target: str, existing: ExportHeader, about: ExportHeader) -> No
     lost: list[str] = []
     if "project" in existing.banks and existing.scope.project != about.scope.project:
         lost.append(f"it is of the project {existing.scope.project!r}")
+    if "team" in existing.banks and existing.scope.team != about.scope.team:
+        lost.append(f"it is of the team {existing.scope.team!r}")
     if "user" in existing.banks and existing.scope.user != about.scope.user:
         lost.append(f"it is of the user {existing.scope.user!r}")
     if existing.history and not about.history:
@@ -328,8 +337,12 @@ def _add_export_options(parser: ArgumentParser) -> None:
     parser.add_argument("--history", action="store_true",
                         help="all there is, with the timeline: also what was left, corrected "
                         "or hidden")  # fmt: skip
-    parser.add_argument("--scope", choices=tuple(_REACHES), default="project",
-                        help="default: project")  # fmt: skip
+    parser.add_argument(
+        "--scope",
+        choices=_SCOPES,
+        default="project",
+        help="both: project, user; all: the team's too (default: project)",
+    )
     parser.add_argument("--final", action="store_true",
                         help="into the folder DIR, what the branch knows at the end of a run: a "
                         "text to write a report from, and data")  # fmt: skip

@@ -15,12 +15,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.patterns import compile_later
 
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | float | bool | None
 Path = Sequence[str | int]
 APPEND: Final = -1
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = compile_later(
     r"""
     (?P<space>[ \t\r\n]+)
     | (?P<comment>//[^\r\n]*|/\*.*?\*/)
@@ -30,7 +31,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NUMBER: Final = compile_later(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
 _DEPTH_MAX: Final = 200
 """Deeper than any configuration; Python's own stack allows it."""

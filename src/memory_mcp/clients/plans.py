@@ -18,13 +18,14 @@ from memory_mcp.clients.jsonc import Json, Path
 from memory_mcp.clients.tables import Client, Scope
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
 PROGRAM: Final = "memory-mcp"
 PACKAGE: Final = "backtrack-memory"
 """The distribution: on PyPI the name of the command is somebody else's."""
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_NAME: Final = compile_later(r"[A-Za-z0-9_-]{1,40}")
 """Every client takes such a name; it is a part of tools' names, which have 64 characters."""
-_CACHE: Final = re.compile(r"(?:archive|environments|builds)-v\d+")
+_CACHE: Final = compile_later(r"(?:archive|environments|builds)-v\d+")
 """Folders in uv's cache, where uvx keeps what it runs."""
 _RUNNERS: Final = ("uvx", "uv", "pipx")
 _DEFAULTS: Final[Mapping[str, Json]] = {"type": "stdio", "args": [], "enabled": True}

@@ -4,7 +4,6 @@ All of it is data, in `clients.toml` beside this module. Paths are pure values: 
 whose folders they are and which of them exist.
 """
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -15,12 +14,13 @@ from typing import Any, Final, Literal
 from memory_mcp.clients.jsonc import Json
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
 Scope = Literal["user", "project", "local"]
 Platform = Literal["windows", "macos", "linux"]
 PLATFORMS: Final[tuple[Platform, ...]] = ("windows", "macos", "linux")
 
-_VARIABLE: Final = re.compile(r"\$\{(\w+):-(.+?)\}/")
+_VARIABLE: Final = compile_later(r"\$\{(\w+):-(.+?)\}/")
 _ABSOLUTE: Final = ("APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
 """A relative value of these counts as none, as XDG says."""
 

@@ -15,10 +15,11 @@ from typing import Any, Final, cast
 
 from memory_mcp.clients.jsonc import Json, NotAnObjectError, Path
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.patterns import compile_later
 
 _Edit = Callable[[str, Path, Json], str]
 _BYTE_ORDER_MARK: Final = "\ufeff"
-_TOKEN: Final = re.compile(
+_TOKEN: Final = compile_later(
     r'''
     (?P<text>"""(?:\\.|[^\\])*?"{3,5}(?!") | \'\'\'.*?\'{3,5}(?!\')
            | "(?:\\.|[^"\\\n])*" | '[^'\n]*' | \#[^\n]*)
@@ -27,7 +28,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """The tokens of a text that was read before, as far as they decide where a statement ends."""
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE: Final = compile_later(r"[A-Za-z0-9_-]+")
 
 
 class NotTomlError(InvalidRequestError):

@@ -1,6 +1,5 @@
 """Cites the code for a memory, and says what became of what a memory cites."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,11 +16,12 @@ from memory_mcp.domain.limits import CITES_MAX
 from memory_mcp.domain.record import Citation, Record
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.hints import name_argument
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports import CodeFiles
 
 _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
-_MENTION: Final = re.compile(
+_MENTION: Final = compile_later(
     r"(?<![\w/@:.-])((?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(:\d+(?:-\d+)?|#[\w.]+)?"
 )
 _NO_CODE: Final = "Nothing was cited: this memory belongs to no work tree."

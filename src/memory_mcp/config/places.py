@@ -133,6 +133,11 @@ def find_user_folder(settings: Settings, user: str) -> Path:
     return find_home_folder(settings) / f"user-{_make_slug(user)}"
 
 
+def find_team_folder(settings: Settings, team: str) -> Path:
+    """The folder of a team's memories, on a server that keeps them in files."""
+    return find_home_folder(settings) / f"team-{_make_slug(team)}"
+
+
 def find_held_project(settings: Settings, owner: str, name: str) -> Path:
     """The folder of a project that a server holds for a team or a user, without a checkout."""
     return find_home_folder(settings) / "held" / _make_slug(owner) / name

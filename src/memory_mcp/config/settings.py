@@ -135,6 +135,7 @@ class Settings:
     - `off`: why memory is off, if that was not asked for.
     - `lost`: a wrong setting leaves open where the memory is, so it is only read.
     - `project_missing`: the project was named and is not there; no other takes its place.
+    - `team`: the team that the user belongs to; `hosted`: they are served over HTTP.
     - `project_name`: what it is called, if neither its remote nor its folder says so.
     - `untrusted`: keys of a settings file that came with a project which the user does not trust.
     - `cloud_off`: the wrong setting because of which nothing is sent to the cloud.
@@ -156,6 +157,8 @@ class Settings:
     memory_dir: Path | None = None
     home: Path | None = None
     user: str = "default"
+    team: str = ""
+    hosted: bool = False
     toolsets: tuple[str, ...] = ()
     recall_window: int = RECALL_WINDOW_DEFAULT
     log_level: LogLevel = "WARNING"
@@ -278,6 +281,7 @@ _TABLE: Final = (
     Setting("MEMORY_DIR", "memory_dir", v.parse_own_folder, _LOST),
     Setting("MEMORY_HOME", "home", v.parse_own_folder, _LOST),
     Setting("MEMORY_USER", "user", v.parse_text),
+    Setting("MEMORY_TEAM", "team", v.parse_text),
     Setting("MEMORY_TOOLSETS", "toolsets", v.parse_choices(*TOOLSETS)),
     Setting("MEMORY_LOG_LEVEL", "log_level", v.parse_choice(*get_args(LogLevel))),
     Setting("CLAUDE_CODE_SESSION_ID", "session", v.parse_text),

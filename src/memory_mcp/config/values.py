@@ -23,26 +23,27 @@ from memory_mcp.domain.search import RerankWeights
 from memory_mcp.errors import InvalidRequestError, SettingError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import explain_unusable_folder
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.supermemory.keys import KEY, KEY_CHARS_MAX
 from memory_mcp.text.drafts import check_branch
 
 Network = IPv4Network | IPv6Network
 
-_PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
+_PHASE: Final = compile_later(r"(?:phase[\s_-]*)?(\d{1,4})", re.ASCII | re.IGNORECASE)
 """As people write it, and as `backtrack` takes it."""
 
-_WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_WHOLE: Final = compile_later(r"[+-]?\d+", re.ASCII)
 
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = compile_later(
     r"(https?)://([a-z0-9._-]+|\[::1\])(?::(\d{1,5}))?((?:/[a-z0-9._~-]+)*)/?",
     re.ASCII | re.IGNORECASE,
 )
 """Scheme, host, port and path: no user, no query."""
 
-_DATABASE: Final = re.compile(r"postgres(?:ql)?://[!-~]*/[!-~]+", re.ASCII)
+_DATABASE: Final = compile_later(r"postgres(?:ql)?://[!-~]*/[!-~]+", re.ASCII)
 """Scheme, whoever and wherever, and the name of a database or options that name it."""
 
-_CONTAINER: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
+_CONTAINER: Final = compile_later(r"[A-Za-z0-9_:-]{1,100}")
 """What the service takes in the path of a request (v5)."""
 
 _SHORT_WEIGHTS: Final = {

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter
+from pydantic import AwareDatetime, ConfigDict, TypeAdapter
 
 from memory_mcp.domain.limits import (
     SUGGESTION_DAYS_MAX,
@@ -13,7 +13,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.outcomes import AddOutcome
-from memory_mcp.domain.record import Kind, Record
+from memory_mcp.domain.record import FrozenModel, Kind, Record
 from memory_mcp.frozen import frozen
 
 CaptureMode = Literal["off", "suggest", "auto"]
@@ -60,10 +60,8 @@ SuggestionState = Literal["waiting", "named", "kept", "decided"]
 """Not shown yet; shown, without an answer; kept and not said yet; nothing is left to do."""
 
 
-class Suggestion(BaseModel):
+class Suggestion(FrozenModel):
     """A captured statement, and where it was said. Once it is decided only its digest is left."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     digest: str
     statement: str = ""
@@ -93,7 +91,9 @@ class Suggestion(BaseModel):
 
 Suggestions = tuple[Suggestion, ...]
 
-SUGGESTIONS: Final[TypeAdapter[Suggestions]] = TypeAdapter(Suggestions)
+SUGGESTIONS: Final[TypeAdapter[Suggestions]] = TypeAdapter(
+    Suggestions, config=ConfigDict(defer_build=True)
+)
 
 
 def drop_expired(known: Iterable[Suggestion], now: datetime) -> Suggestions:

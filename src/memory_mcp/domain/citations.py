@@ -5,11 +5,11 @@ another line ending nor a move within the file changes it.
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
 CitationState = Literal["holds", "changed", "gone"]
 
@@ -17,7 +17,7 @@ _PATH_CHARS_MAX: Final = 400
 _SYMBOL_CHARS_MAX: Final = 200
 _LINE_MAX: Final = 1_000_000
 _HASH_DIGITS: Final = 32
-_SOURCE: Final = re.compile(
+_SOURCE: Final = compile_later(
     r"(?P<path>[^\0:#]+?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?|#(?P<symbol>[\w$.:]+))?"
 )
 

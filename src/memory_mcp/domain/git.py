@@ -29,11 +29,15 @@ _Many = Field(max_length=100_000)
 
 @frozen
 class GitPlace:
-    """Where a work tree stands: its branch and commit, or why that is not followed now."""
+    """Where a work tree stands: its branch and commit, or why that is not followed now.
+
+    `moves` is how long the reflog of HEAD is: it grows even if HEAD comes back to where it was.
+    """
 
     branch: str = ""
     commit: str = ""
     pause: Pause = ""
+    moves: int = 0
 
 
 @frozen
@@ -81,6 +85,7 @@ class SeenTree(FrozenModel):
 
     branch: Name
     commit: Commit
+    moves: int = 0
     asked: Annotated[frozenset[Commit], _Many] = frozenset()
     away: Annotated[frozenset[Commit], _Many] = frozenset()
 

@@ -1,7 +1,6 @@
 """Ids are distinct types, so that one cannot stand where another belongs."""
 
 import hashlib
-import re
 from collections.abc import Container, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -9,6 +8,7 @@ from typing import Final, NewType, TypeVar
 from uuid import UUID
 
 from memory_mcp.hints import ID_END_CHARS
+from memory_mcp.patterns import compile_later
 
 AnyId = TypeVar("AnyId", bound=str)
 
@@ -31,13 +31,15 @@ the first checkpoint belong together when two clones are merged."""
 
 MAIN: Final = BranchName("main")
 
-MODEL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+MODEL_NAME: Final = compile_later(r"[a-z0-9][a-z0-9._-]{0,63}")
 """The name of a model on this machine, which is that of its folder."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MARK_PRIME: Final = 4_294_967_291
 """Cubes modulo it scatter ids over 32 bits; a proper hash takes five times as long."""
-_UUID7: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_UUID7: Final = compile_later(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+)
 
 _TIME_MAX: Final = 253_402_300_799_000
 """The last second of the year 9999, in milliseconds: a UUIDv7 could name later years."""

@@ -134,6 +134,7 @@ DATABASE_LOOK_SECONDS_MAX: Final = 90.0  # that a rendered text counts without a
 DATABASE_POOL_SECONDS_MAX: Final = 10.0  # until one of these connections is free
 DATABASE_LOCK_SECONDS_MAX: Final = 10.0  # a transaction takes milliseconds
 INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0  # then a search says that the index is being rebuilt
+INDEX_PAUSE_SECONDS_MAX: Final = 0.5  # per batch, that making it anew leaves to a reader
 INDEX_FOLLOW_SECONDS_MAX: Final = 1.0  # a reader then gets what is there, and is told
 READ_CALL_SECONDS_MAX: Final = 30.0  # a rebuilt index (20 s), and the local work beside it
 WRITE_CALL_SECONDS_MAX: Final = 50.0  # many clients give up after 60 s, and hear nothing

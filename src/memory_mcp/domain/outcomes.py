@@ -173,9 +173,13 @@ class AlreadyKnown:
 
 @frozen
 class MemoryRejected:
-    """Nothing was written: the user rejected this very statement, by this tombstone."""
+    """Nothing was written: this very statement was rejected, by this tombstone.
+
+    `by` is the member of the team who rejected it, if that was somebody else.
+    """
 
     tombstone: Record
+    by: str = ""
 
 
 @frozen
@@ -571,8 +575,9 @@ class HeadReport:
     """Where the project stands, seen from this session's branch.
 
     `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
-    counts what has yet to reach the cloud, of both banks; None: there is no cloud. `parents` are
-    the branches that each was forked from: the tree of nodes. `moved` is the last move of the
+    counts what has yet to reach the cloud, of both banks; None: there is no cloud. `earlier_lines`
+    counts the older left lines with records. `parents` are the branches that each was forked from:
+    the tree of nodes. `moved` is the last move of the
     branch, if another member made it; `reviews` are what others wrote and waits for a yes.
     """
 
@@ -587,6 +592,7 @@ class HeadReport:
     invalidated: Sequence[Checkpoint]
     pending: Sequence[Checkpoint]
     lines: Sequence[LineState]
+    earlier_lines: int = 0
     warnings: tuple[str, ...] = ()
     mirrored: OutboxCounts | None = None
     phase_sealed: bool = False

@@ -151,11 +151,26 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
+Reach = Literal["project", "team", "user"]
+"""Whose memory it is: this project's, the team's in every project, or the user's in every one."""
+
+
 class Scope(FrozenModel):
-    """Whose memory it is; the user scope has no project."""
+    """Who wrote a memory, and whose it is: a project's, a team's, or with neither the user's."""
 
     user: Name
     project: Name | None = None
+    team: Name | None = None
+
+    @property
+    def reach(self) -> Reach:
+        if self.team is not None:
+            return "team"
+        return "user" if self.project is None else "project"
+
+    def written_by(self, user: str) -> "Scope":
+        """The same, of another writer."""
+        return self if user == self.user else self.model_copy(update={"user": user})
 
 
 class Origin(FrozenModel):
@@ -297,6 +312,8 @@ class Record(FrozenModel):
             find_hidden_character("".join(texts.values())) is not None
         ):  # nearly always there is none
             require_visible_characters(texts)
+        if self.scope.team is not None and (self.scope.project is not None or not self.durable):
+            raise ValueError("is of a team, so it can be of no project and on no timeline")
         if self.created_at >= _LATEST_TIME:
             raise ValueError("created_at is dated later than any clock is set")
         if self.supersedes or self.derived_from or self.erases:
@@ -331,6 +348,7 @@ class Record(FrozenModel):
             "origin.git_branch": origin.git_branch,
             "scope.user": scope.user,
             "scope.project": scope.project or "",
+            "scope.team": scope.team or "",
             "meta": dump_meta(self.meta) if self.meta else "",
         }
 
@@ -373,6 +391,7 @@ class Record(FrozenModel):
         return [
             self.scope.user,
             f"tag:project:{self.scope.project or 'none'}",
+            *([f"tag:team:{self.scope.team}"] if self.scope.team else []),
             *about,
             *(f"tag:{tag}" for tag in self.tags),
         ]
@@ -400,10 +419,6 @@ def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-Reach = Literal["project", "user"]
-"""Whose memory it is: this project's, or the user's in every project."""
-
-
 @frozen
 class Draft:
     """A memory as proposed."""
@@ -424,7 +439,10 @@ class Draft:
 
 @frozen
 class RecordContext:
-    """What a new record needs beside its draft: id, time, place on the timeline, scope, origin."""
+    """What a new record needs beside its draft: id, time, place on the timeline, scope, origin.
+
+    `scope` is that of the project's records, `team` the one that the writer belongs to, or ''.
+    """
 
     id: RecordId
     at: datetime
@@ -433,3 +451,14 @@ class RecordContext:
     scope: Scope
     origin: Origin
     lineage: Lineage = field(default_factory=Lineage)
+    team: str = ""
+
+    def scope_of(self, reach: Reach) -> Scope:
+        """The scope of a record of that reach."""
+        match reach:
+            case "project":
+                return self.scope
+            case "team":
+                return Scope(user=self.scope.user, team=self.team)
+            case "user":
+                return Scope(user=self.scope.user)

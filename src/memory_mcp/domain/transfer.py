@@ -165,11 +165,15 @@ class BankMoved:
 
 @frozen
 class MoveReport:
-    """The proof of a move to another store: of each bank, and of the head and its `moves`."""
+    """The proof of a move to another store: of each bank, and of the head and its `moves`.
+
+    What the `team` keeps, if there is one, stays where it is.
+    """
 
     banks: tuple[BankMoved, ...]
     moves: int
     same_head: bool
+    team: str = ""
 
     @property
     def same(self) -> bool:

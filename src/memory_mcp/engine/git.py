@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from memory_mcp.deadlines import LOCK_PAUSE_SECONDS, wait_for_lock
 from memory_mcp.domain.git import (
     EVERYWHERE,
     GitEvent,
@@ -38,7 +39,6 @@ from memory_mcp.timeline.standing import find_standing, group_by_segment, list_a
 WAIT_SECONDS_MAX: Final = 1.0
 """A call that reads waits so long for git; then it goes on with what was known."""
 _WRITE_SECONDS_MAX: Final = 8.0
-_POLL_SECONDS: Final = 0.01
 _OFFERS_TOLD_MAX: Final = 200
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS, durable=False)
 _SLOW: Final = "Git moved and has not answered yet: memories stand as they stood before."
@@ -148,7 +148,7 @@ async def _catch_up(
                 head, answered = await _look(workspace, git, head, place, until)
             else:  # another session looks, and leaves what it finds
                 answered = asyncio.get_running_loop().time() < until
-                await asyncio.sleep(_POLL_SECONDS)
+                await asyncio.sleep(LOCK_PAUSE_SECONDS)
         if not answered:
             git.tell(_SLOW)
             return head, None
@@ -156,7 +156,8 @@ async def _catch_up(
 
 def _is_seen(git: GitFollower, place: GitPlace) -> bool:
     seen = git.history.load().trees.get(git.history.name)
-    return seen is not None and (seen.branch, seen.commit) == (place.branch, place.commit)
+    here = place.branch, place.commit, place.moves
+    return seen is not None and (seen.branch, seen.commit, seen.moves) == here
 
 
 async def _look(
@@ -319,15 +320,16 @@ async def change_state(git: GitFollower, change: Callable[[GitState], GitState])
 @asynccontextmanager
 async def _wait_alone(git: GitFollower) -> AsyncGenerator[None]:
     """Hold the lock on what is remembered of git, once no other session looks any more."""
-    until = asyncio.get_running_loop().time() + _WRITE_SECONDS_MAX
-    while True:
+
+    @asynccontextmanager
+    async def try_lock() -> AsyncGenerator[bool]:
         with git.history.alone() as alone:
-            if alone:
-                yield
-                return
-        if asyncio.get_running_loop().time() > until:
+            yield alone
+
+    async with wait_for_lock(try_lock, _WRITE_SECONDS_MAX) as held:
+        if not held:
             raise ConflictError("Another session is looking at git for too long; nothing was done.")
-        await asyncio.sleep(_POLL_SECONDS)
+        yield
 
 
 def sign_by_git(record: Record) -> Record:

@@ -31,6 +31,8 @@ _LINES_MAX: Final = 8
 """Lines of work that are compared with what came, to find them squashed."""
 _COPIES_MAX: Final = 50
 """Of the commits that came, the newest are looked at as possible copies."""
+_REWRITES_MAX: Final = 20
+"""Rewriting steps of a branch seen for the first time; git is asked what each took away."""
 _SHORT: Final = 8
 """Digits of a commit in a sentence."""
 
@@ -73,6 +75,15 @@ class KnownMemories:
 
 
 @dataclass
+class _Rewrite:
+    """A step that took commits away, and how many anchors were compared with these."""
+
+    step: RefStep
+    lost: Sequence[str]
+    compared: int = 0
+
+
+@dataclass
 class _Look:
     """What one look has found so far."""
 
@@ -89,6 +100,7 @@ class _Look:
     notes: list[str] = field(default_factory=list[str])
     gone: set[str] = field(default_factory=set[str])
     rest: dict[str, Sequence[RefStep]] = field(default_factory=dict[str, Sequence[RefStep]])
+    rewrites: list["_Rewrite"] = field(default_factory=list["_Rewrite"])
 
     @property
     def anchors(self) -> list[Anchor]:
@@ -104,12 +116,17 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     look = _Look(git, place, known, dict(state.branches), dict(state.claims),
                  dict(state.reverts), set(state.closed))  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
+    _follow_visits(look, state.trees.get(git.name))
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
         _read_branch(look, branch)
+    _follow_rewrites(look)
     away = _find_away(look)
     offers = _find_arrivals(look, away) if away else []
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
-    tree = SeenTree(branch=place.branch, commit=place.commit, asked=asked, away=frozenset(away))
+    tree = SeenTree(
+        branch=place.branch, commit=place.commit, moves=place.moves,
+        asked=asked, away=frozenset(away),
+    )  # fmt: skip
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
         "trees": {**state.trees, git.name: tree},
@@ -121,6 +138,26 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
 
 
+def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
+    """Follow HEAD through the branches to which it went since this work tree was seen, in order.
+
+    A branch that was begun and left again took along what was not committed then, and no more. What
+    a commit there has taken away with its files is written no more here. At the first look, the
+    branches are only noted: what is written from now on does not go along to them.
+    """
+    begun = seen.moves if seen else 0
+    visits = look.git.list_visits(begun)
+    for branch, commit in visits[-BRANCHES_SEEN_MAX:]:
+        if branch in look.branches:
+            continue
+        if begun:
+            _read_branch(look, branch, commit)
+        elif branch != look.place.branch and (found := look.git.read_branch(branch, None)):
+            look.branches[branch] = found[1]
+    if visits and begun:
+        look.closed.update(look.claims.keys() - look.known.written)
+
+
 def _find_away(look: _Look) -> set[str]:
     commits = {anchor.commit for anchor in look.anchors} | set(look.reverts.values())
     return look.git.find_away(commits, look.place.commit)
@@ -128,7 +165,7 @@ def _find_away(look: _Look) -> set[str]:
 
 def _read_branch(look: _Look, branch: str, until: str = "") -> None:
     """Follow what became of the branch; with `until`, up to that commit, and the rest later."""
-    seen = look.branches.get(branch)
+    seen, begun = look.branches.get(branch), ""
     found = look.git.read_branch(branch, seen)
     if branch in look.rest:
         steps = look.rest.pop(branch)
@@ -140,39 +177,43 @@ def _read_branch(look: _Look, branch: str, until: str = "") -> None:
         look.branches.pop(branch, None)
         look.branches[branch] = now  # the last that was looked at stands last
         if seen is None:
+            begun = steps[0].new if steps and steps[0].creates else ""
             steps = _begin_branch(look, branch, steps)
     if until:
         at = max((at for at, step in enumerate(steps, 1) if step.new == until), default=0)
         steps, look.rest[branch] = steps[:at], steps[at:]
-    _read_steps(look, branch, steps, seen)
+    _read_steps(look, branch, steps, seen, begun)
 
 
 def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
     """The steps to follow of a branch that was not seen before: those since it was begun here.
 
-    What is not committed goes along to a branch that is begun from where the work tree stood.
+    What is not committed goes along to a branch that is begun from where the work tree stood. Of
+    any other branch, the last steps that rewrote commits: it may have merged these from another.
     """
+    kept = [step for step in steps if not step.creates and not step.resets]
+    kept = [step for step in kept if not step.message.startswith(_ADVANCES)][-_REWRITES_MAX:]
     for at, step in enumerate(steps):
         if step.renames in look.branches:
             _rename(look, step.renames, branch)
             return steps[at + 1 :]
     made = steps[0] if steps else None
     if made is None or not made.creates or made.message != "branch: Created from HEAD":
-        return ()
+        return kept
     origin = look.git.find_origin(branch, made.new)
     if not origin or origin == branch:
-        return ()
+        return kept
     _read_branch(look, origin, made.new)
     for segment, owners in look.claims.items():
-        taken = origin in owners and branch not in owners
-        if taken and segment in look.known.written:
+        if origin in owners and branch not in owners:
             look.claims[segment] = (*owners, branch)
     return steps[1:]
 
 
 def _read_steps(
-    look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None
+    look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None, begun: str
 ) -> None:
+    """Follow the steps. What came to a branch that was not seen before came since it was begun."""
     if not (look.anchors or look.claims):
         steps = ()  # nothing was written here: git need not be asked anything
     for step in _join_resets(steps):
@@ -188,7 +229,7 @@ def _read_steps(
         except GitSilentError as error:  # commits that git has removed: what was known stays
             look.notes.append(f"A step of {branch} could not be followed ({error}).")
     start = next((s.old for s in steps if not s.creates), "")
-    _follow_arrivals(look, branch, (seen.since if seen else "") or start)
+    _follow_arrivals(look, branch, (seen.since if seen else begun) or start)
 
 
 def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
@@ -226,14 +267,28 @@ def _follow_advance(look: _Look, branch: str, step: RefStep) -> None:
     if not step.message.startswith(_ADVANCES):
         lost = [commit.commit for commit in look.git.list_commits(step.new, step.old)]
         if lost:
-            _anchor_anew(look, step, lost)
+            look.rewrites.append(_Rewrite(step, lost))
+            _anchor_anew(look, look.rewrites[-1])
     if step.closes:
         _anchor_claims(look, branch, step.new, f"before commit {step.new[:_SHORT]}")
 
 
-def _anchor_anew(look: _Look, step: RefStep, lost: Sequence[str]) -> None:
+def _follow_rewrites(look: _Look) -> None:
+    """Compare what was rewritten with anchors that branches brought which were read later."""
+    known = -1
+    while known != (known := len(look.anchors)):
+        for rewrite in look.rewrites:
+            try:
+                _anchor_anew(look, rewrite)
+            except GitSilentError as error:
+                look.notes.append(f"A rewritten commit could not be followed ({error}).")
+
+
+def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
     """Anchor what stood on commits that were rewritten to those that took their place."""
-    anchors = [anchor for anchor in look.anchors if anchor.commit in lost]
+    step = rewrite.step
+    fresh, rewrite.compared = look.anchors[rewrite.compared :], len(look.anchors)
+    anchors = [anchor for anchor in fresh if anchor.commit in rewrite.lost]
     if not anchors:
         return
     gained = [commit.commit for commit in look.git.list_commits(step.old, step.new)]

@@ -113,6 +113,7 @@ def make_writing(workspace: Workspace, timeline: Timeline, at: datetime) -> Reco
         scope=workspace.scope,
         origin=workspace.origin(),
         lineage=timeline.lineage(branch, segment),
+        team=workspace.caller.team,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX
+from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX, INDEX_PAUSE_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import (
@@ -39,6 +39,8 @@ Progress = Callable[[int, int], None]
 
 INDEX_BATCH: Final = 100
 """Records indexed in one transaction: enough to be quick, few enough to let calls in between."""
+_PAUSE_SECONDS: Final = 0.01
+"""Between two looks whether a reader is still at it."""
 
 
 def takes_partial_answers(
@@ -49,12 +51,31 @@ def takes_partial_answers(
     @wraps(use_case)
     async def run(*args: P.args, **kwargs: P.kwargs) -> T:
         before = PARTIAL_ANSWERS.set(True)
+        reader = object()
+        _READERS.add(reader)
         try:
             return await use_case(*args, **kwargs)
         finally:
+            _READERS.discard(reader)
             PARTIAL_ANSWERS.reset(before)
 
     return run
+
+
+_READERS: Final[set[object]] = set()
+"""The use cases under way that may answer from what is there."""
+
+
+async def let_readers_pass() -> None:
+    """Wait until no use case under way would be kept waiting by a batch, within a limit.
+
+    A batch keeps the event loop for a tenth of a second, and a search comes back to it a dozen
+    times.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(INDEX_PAUSE_SECONDS_MAX):
+            while _READERS:  # noqa: ASYNC110  # use cases of several event loops may be under way
+                await asyncio.sleep(_PAUSE_SECONDS)
 
 
 CATCHING_UP: Final = "catching up"
@@ -370,6 +391,8 @@ class SelfHealingIndex:
         self._from_newest = not known or missing[:1] < [min(known)]
         adopted, self.left = 0, len(missing)
         for start in range(0, len(missing), INDEX_BATCH):
+            if self.goes_on:
+                await let_readers_pass()
             batch = missing[start : start + INDEX_BATCH]
             found = [record async for record in self._records.scan(batch)]
             await self._index.add(found)

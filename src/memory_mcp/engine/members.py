@@ -1,4 +1,4 @@
-"""Several people in one project: whose a record is, and which of others' the user has agreed to.
+"""Several people in one project or team: whose a record is, and which the user has agreed to.
 
 A record names the user who wrote it. In a context, what another member wrote begins with that
 name, so that it cannot pass for the user's own word. With `MEMORY_APPROVAL=review` it is left out
@@ -17,7 +17,7 @@ from memory_mcp.engine.records import load_newest, load_records
 from memory_mcp.engine.workspace import Workspace
 
 WAITING_LOOKED_MAX: Final = 200
-"""Among so many of the newest memories those that wait for review are looked for."""
+"""Among so many of the newest memories of a bank those that wait for review are looked for."""
 
 
 def find_author(workspace: Workspace, record: Record) -> str:
@@ -49,10 +49,14 @@ async def find_waiting(workspace: Workspace, view: View) -> list[Record]:
     """What others wrote and the user has neither agreed to nor dropped, the newest first."""
     if workspace.policy.approval != "review":
         return []
-    filters = Filters(kinds=MEMORY_KINDS, reach="project")
-    read = await load_newest(workspace, view, filters, WAITING_LOOKED_MAX)
-    waiting = [record for record in read.records if waits_for_review(workspace, record)]
-    return [record for record in waiting if not workspace.reviews.knows(record, "drop")]
+    waiting: list[Record] = []
+    for reach in workspace.reaches:
+        if reach != "user":  # which nobody else writes
+            filters = Filters(kinds=MEMORY_KINDS, reach=reach)
+            read = await load_newest(workspace, view, filters, WAITING_LOOKED_MAX)
+            waiting += [record for record in read.records if waits_for_review(workspace, record)]
+    waiting = [record for record in waiting if not workspace.reviews.knows(record, "drop")]
+    return sorted(waiting, key=lambda record: record.id, reverse=True)
 
 
 async def count_authors(workspace: Workspace, ids: list[RecordId]) -> dict[str, int]:

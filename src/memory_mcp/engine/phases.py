@@ -50,11 +50,11 @@ async def find_phase(workspace: Workspace, timeline: Timeline) -> CurrentPhase:
 
 
 async def find_phase_to_file(workspace: Workspace, timeline: Timeline, reach: Reach) -> int | None:
-    """The phase under which a new memory is filed; a memory for every project has none.
+    """The phase under which a new memory is filed; a memory for more than this project has none.
 
     None too if the index does not answer: that must not prevent storing the memory.
     """
-    if workspace.policy.phase is not None or reach == "user":
+    if workspace.policy.phase is not None or reach != "project":
         return workspace.policy.phase
     with suppress(IndexBusyError, IndexDamagedError):
         return (await find_phase(workspace, timeline)).worked_on

@@ -195,8 +195,12 @@ def is_move_back(workspace: Workspace, record: Record) -> bool:
 
 
 def choose_bank(workspace: Workspace, record: Record) -> MemoryBank:
-    """The bank of a record: the user's if its scope has no project."""
-    return workspace.user if record.scope.project is None else workspace.project
+    """The bank of a record, by its scope.
+
+    Raises:
+        InvalidRequestError: it is a team's, and there is none.
+    """
+    return workspace.bank_of(record.scope.reach)
 
 
 def refuse_checkpoint(record: Record) -> None:

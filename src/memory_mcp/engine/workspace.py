@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
-from memory_mcp.deadlines import CallLock
+from memory_mcp.deadlines import CallLock, wait_for_lock
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
@@ -23,7 +23,7 @@ from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
-from memory_mcp.errors import StoreError, StoreUnavailableError
+from memory_mcp.errors import InvalidRequestError, StoreError, StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import address
 from memory_mcp.ports import (
@@ -55,9 +55,6 @@ _IDS_MAX: Final = 1_000
 _HEARD_MAX: Final = 100
 _SHORTENED_MAX: Final = 1_000
 _NOTES_MAX: Final = 5
-
-_LOCK_PAUSE_SECONDS: Final = 0.01
-"""Between two looks whether a lock of another process is free; it holds it for milliseconds."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -208,14 +205,16 @@ class Opening:
 class Caller:
     """Who calls, and about what; the same for a whole request.
 
-    `client` is `name/version`. `conversation` is '' where one client has the server to itself, and
-    None where the requests of several clients cannot be told apart.
+    `team` is the one that the user belongs to, or ''. `client` is `name/version`. `conversation` is
+    '' where one client has the server to itself, and None where the requests of several clients
+    cannot be told apart.
     """
 
     scope: Scope
     branch: BranchName
     client: str = "cli"
     conversation: str | None = ""
+    team: str = ""
 
 
 class Conversations:
@@ -312,14 +311,10 @@ class MemoryBank:
         Raises:
             StoreUnavailableError: another process corrects for too long.
         """
-        until = asyncio.get_running_loop().time() + LOCK_SECONDS_MAX
-        async with self.writing:
-            while asyncio.get_running_loop().time() < until:
-                async with self.records.alone() as free:
-                    if free:
-                        yield
-                        return
-                await asyncio.sleep(_LOCK_PAUSE_SECONDS)
+        async with self.writing, wait_for_lock(self.records.alone, LOCK_SECONDS_MAX) as held:
+            if held:
+                yield
+                return
         raise StoreUnavailableError(
             f"Another process has been correcting a memory for {LOCK_SECONDS_MAX:.0f} s; nothing "
             "was changed. End that process and try again."
@@ -483,6 +478,7 @@ class Workspace:
     policy: Policy
     conversations: Conversations
     reviews: Reviews
+    team: MemoryBank | None = None
     language: LanguageModel | None = None
     strangers: Strangers | None = None
     git: GitFollower | None = None
@@ -529,18 +525,45 @@ class Workspace:
         return self.mirrored or (meaning is not None and not meaning.embedder.here)
 
     @property
-    def banks(self) -> tuple[MemoryBank, MemoryBank]:
-        return self.project, self.user
+    def reaches(self) -> tuple[Reach, ...]:
+        """Whose memories there are: the project's, those of a team if there is one, the user's."""
+        return ("project", "team", "user") if self.team else ("project", "user")
+
+    @property
+    def banks(self) -> tuple[MemoryBank, ...]:
+        """The bank of each of `reaches`."""
+        return (self.project, self.team, self.user) if self.team else (self.project, self.user)
+
+    def bank_of(self, reach: Reach) -> MemoryBank:
+        """The bank of what is kept for these.
+
+        Raises:
+            InvalidRequestError: it is for a team, and there is none.
+        """
+        match reach:
+            case "project":
+                return self.project
+            case "team":
+                if self.team is None:
+                    raise InvalidRequestError(_NO_TEAM)
+                return self.team
+            case "user":
+                return self.user
 
     def banks_of(self, reach: Reach | None) -> tuple[MemoryBank, ...]:
-        """The banks within reach; None reaches both."""
-        match reach:
-            case None:
-                return self.banks
-            case "project":
-                return (self.project,)
-            case "user":
-                return (self.user,)
+        """The banks within reach; None reaches all.
+
+        Raises:
+            InvalidRequestError: it is for a team, and there is none.
+        """
+        return self.banks if reach is None else (self.bank_of(reach),)
+
+
+_NO_TEAM: Final = (
+    "There is no team here: use scope project or user. A team has memories of its own where "
+    "MEMORY_TEAM names it and MEMORY_PROVIDER is postgres, or where a server is reached by a token "
+    "that names it (`memory-mcp token add NAME --team TEAM`)."
+)
 
 
 def refuse_reads(workspace: Workspace) -> Skipped | None:

@@ -22,16 +22,17 @@ from memory_mcp.formats.claude_md import find_notes
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import ParsedItem, as_text, as_texts, as_time, collect
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
-_CATEGORY: Final = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<text>.+)", re.DOTALL)
-_CLOCK: Final = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
-_TAG: Final = re.compile(r"(?<!\S)#([^\s#,;.)]+)")
-_TAGS_LAST: Final = re.compile(r"(?:\s+#[^\s#]+)+$")
-_RELATION: Final = re.compile(
+_CATEGORY: Final = compile_later(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<text>.+)", re.DOTALL)
+_CLOCK: Final = compile_later(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
+_TAG: Final = compile_later(r"(?<!\S)#([^\s#,;.)]+)")
+_TAGS_LAST: Final = compile_later(r"(?:\s+#[^\s#]+)+$")
+_RELATION: Final = compile_later(
     r"(?P<quote>[\"']?)(?P<verb>[^\"'\[\]]+?)(?P=quote)\s*\[\[(?P<target>[^\[\]]+)\]\]"
     r"\s*(?P<context>\([^()]*\))?\s*"
 )
-_TASK: Final = re.compile(r"\[.\]\s")
+_TASK: Final = compile_later(r"\[.\]\s")
 _KINDS: Final[dict[str, Kind]] = {
     "fact": "fact", "preference": "preference", "convention": "convention", "pattern": "pattern",
     "decision": "decision", "lesson": "lesson", "event": "event",

@@ -21,9 +21,10 @@ from memory_mcp.domain.transfer import (
 from memory_mcp.formats.claude_md import find_notes, read_pieces
 from memory_mcp.formats.markdown import parse_front_matter
 from memory_mcp.formats.values import ParsedItem, as_fields, as_text, as_time, collect
+from memory_mcp.patterns import compile_later
 
 _INDEX: Final = "MEMORY.md"
-_LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
+_LINK: Final = compile_later(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
 _KNOWN: Final = {"name", "description", "metadata", "type", "created"}
 _KNOWN_METADATA: Final = {"type", "created"}
 _KINDS: Final[dict[str, Kind]] = {

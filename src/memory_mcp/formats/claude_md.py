@@ -18,16 +18,17 @@ from memory_mcp.domain.transfer import (
 )
 from memory_mcp.formats.markdown import BARE, MarkdownBlock, parse_blocks, parse_front_matter
 from memory_mcp.formats.values import ParsedItem, collect, is_markdown
+from memory_mcp.patterns import compile_later
 
 CLAUDE_FILES: Final = frozenset({"claude.md", "claude.local.md", "agents.md"})
 """The names of files of instructions, in small letters."""
 
 _NOTES_MAX: Final = 50
 """How many notes of a folder are read to identify their program."""
-_IMPORT: Final = re.compile(r"(?<![\w`@/])@((?:~?[\w.-]*/)*[\w.-]*\w[\w.-]*)")
-_IMPORTS_ALONE: Final = re.compile(r"(?:see\s+|read\s+)?@\S+[.,]?", re.IGNORECASE)
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_PREFERENCE: Final = re.compile(r"\b(?:prefer\w*|style|tone)\b", re.IGNORECASE)
+_IMPORT: Final = compile_later(r"(?<![\w`@/])@((?:~?[\w.-]*/)*[\w.-]*\w[\w.-]*)")
+_IMPORTS_ALONE: Final = compile_later(r"(?:see\s+|read\s+)?@\S+[.,]?", re.IGNORECASE)
+_CODE: Final = compile_later(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_PREFERENCE: Final = compile_later(r"\b(?:prefer\w*|style|tone)\b", re.IGNORECASE)
 
 
 def matches(material: SourceMaterial) -> bool:

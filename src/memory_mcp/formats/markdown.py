@@ -14,18 +14,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
 BARE: Final = "is a heading with nothing below it"
 
-_HEADING: Final = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
-_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+(?=\S)")
-_CODE_FENCE: Final = re.compile(r"\s*(`{3,}+(?![^\n]*`)|~{3,})")
-_OPENS: Final = re.compile(
+_HEADING: Final = compile_later(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+_ITEM: Final = compile_later(r"(?:[-*+]|\d{1,9}[.)])\s+(?=\S)")
+_CODE_FENCE: Final = compile_later(r"\s*(`{3,}+(?![^\n]*`)|~{3,})")
+_OPENS: Final = compile_later(
     r"(?P<comment><!--)|^[ \t]*(?P<fence>`{3,}+(?![^\n]*`)|~{3,})|`+", re.MULTILINE
 )
 _SPAN_CHARS_MAX: Final = 2_000
 """The longest code within a sentence: a lone backtick is no code."""
-_RULE: Final = re.compile(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
+_RULE: Final = compile_later(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
 
 
 @frozen
@@ -155,9 +156,9 @@ def _join(block: _OpenBlock) -> str:
 
 
 _FENCE: Final = "---"
-_FIELD: Final = re.compile(r"(?P<name>[^\s:#][^:]*):(?:\s+(?P<value>.*))?$")
-_BLOCK: Final = re.compile(r"[|>][+-]?\d?$")
-_COMMENT: Final = re.compile(r"\s#.*$")
+_FIELD: Final = compile_later(r"(?P<name>[^\s:#][^:]*):(?:\s+(?P<value>.*))?$")
+_BLOCK: Final = compile_later(r"[|>][+-]?\d?$")
+_COMMENT: Final = compile_later(r"\s#.*$")
 
 
 def split_front_matter(text: str) -> tuple[str | None, str]:

@@ -27,8 +27,9 @@ from memory_mcp.formats.values import (
     is_markdown,
     try_json,
 )
+from memory_mcp.patterns import compile_later
 
-_GAPS: Final = re.compile(r"[\s_-]+")
+_GAPS: Final = compile_later(r"[\s_-]+")
 _WITHIN: Final = r"[\w-]"
 """Beside such a character a name is a part of another one: `shop` in `shop-api`."""
 

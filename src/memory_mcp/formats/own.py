@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -40,13 +40,14 @@ from memory_mcp.domain.transfer import (
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.formats.markdown import split_front_matter
 from memory_mcp.formats.values import as_fields, parse_json, refuse_too_many_items
+from memory_mcp.patterns import compile_later
 
 INDEX_NAME: Final = "index.md"
 
 _NAME_CHARS_MAX: Final = 48
 _TITLE_CHARS_MAX: Final = 100
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_OURS: Final = re.compile(
+_WORD: Final = compile_later(r"[a-z0-9]+")
+_OURS: Final = compile_later(
     r"(?:project|user)/\d{4}-\d\d/[a-z0-9-]*"
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.md"
 )
@@ -73,7 +74,7 @@ def make_note_name(record: Record) -> str:
     plain = unicodedata.normalize("NFKD", record.title or record.content[:200])
     words = "-".join(_WORD.findall(plain.encode("ascii", "ignore").decode().lower()))
     words = words[:_NAME_CHARS_MAX].rstrip("-") or record.kind
-    return f"{get_bank_name(record)}/{format_id_month(record.id)}/{words}-{record.id}.md"
+    return f"{record.scope.reach}/{format_id_month(record.id)}/{words}-{record.id}.md"
 
 
 def render_note(record: Record) -> str:
@@ -87,7 +88,7 @@ def render_note(record: Record) -> str:
 def render_index(about: ExportHeader, count: int, lines: Iterable[str], *, complete: bool) -> str:
     """The index: what the export is, and a line for each record."""
     head = _render_front_matter({**_render_head(about), "count": count, "complete": complete})
-    whose = about.scope.project if "project" in about.banks else about.scope.user
+    whose: str = getattr(about.scope, about.banks[0]) or ""
     return "\n".join([f"{head}# Memories of {whose}\n", *lines, ""])
 
 
@@ -104,11 +105,6 @@ def render_index_lines(records: Iterable[Record]) -> Iterator[str]:
 def is_export_file(name: str) -> bool:
     """Whether a name below the folder is one that an export gave."""
     return _OURS.fullmatch(name) is not None
-
-
-def get_bank_name(record: Record) -> Reach:
-    """A record without a project is the user's."""
-    return "user" if record.scope.project is None else "project"
 
 
 def _render_head(about: ExportHeader) -> dict[str, Any]:
@@ -133,11 +129,11 @@ def _render_front_matter(fields: Mapping[str, object]) -> str:
 
 
 _EXPORT: Final = TypeAdapter(ExportHeader)
-_POOLS: Final[tuple[Reach, ...]] = ("project", "user")
+_POOLS: Final[tuple[Reach, ...]] = get_args(Reach)
 _HEAD_CHARS: Final = 400
-_FORMAT: Final = re.compile(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
+_FORMAT: Final = compile_later(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
 """However another program has laid out the JSON."""
-_RECORDS: Final = re.compile(r',\s*"records"\s*:')
+_RECORDS: Final = compile_later(r',\s*"records"\s*:')
 _NOTHING_CHANGED: Final = "Nothing was changed."
 
 _Item = tuple[str, Record]

@@ -15,12 +15,13 @@ does the same for the server; it imports `pathlib`, which takes longer than a ho
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
+
+from memory_mcp.patterns import compile_later
 
 INBOX_FOLDER: Final = "inbox"
 SESSIONS_FOLDER: Final = "sessions"
@@ -34,7 +35,7 @@ INBOX_FILES_MAX: Final = 1_000
 _OWN_FOLDER: Final = 0o700
 _OWN_FILE: Final = 0o600
 
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PLAIN_NAME: Final = compile_later(r"[A-Za-z0-9_-]{1,64}")
 _WINDOWS: Final = sys.platform == "win32"
 _REPLACE_TRIES: Final = 10
 _REPLACE_PAUSE_SECONDS: Final = 0.02

@@ -1,7 +1,6 @@
 """The text that opens a session: the rendered bootstrap if still valid, and the present time."""
 
 import os
-import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
@@ -9,6 +8,7 @@ from memory_mcp import rendered
 from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
 from memory_mcp.locations import find_git_dir, resolve_path
+from memory_mcp.patterns import compile_later
 
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows a text of at most 10,000 units of UTF-16; a sentence may follow this one."""
@@ -24,8 +24,8 @@ COMPACTED: Final = (
 
 _HEAD_FILE: Final = "memory-head.json"
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_ID: Final = re.compile(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
-_OFFSET: Final = re.compile(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
+_ID: Final = compile_later(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
+_OFFSET: Final = compile_later(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
 
 
 def render_opening(place: Place) -> str:
@@ -47,7 +47,7 @@ def find_shown_ids(text: str) -> list[str]:
 
 
 def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
-    """Whether it was made from this head, which exists, and for this user.
+    """Whether it was made from this head, which exists, and for this user and team.
 
     A copied project holds the text of its original, and a repository may bring any text; but
     neither can foresee path, time and inode of a file here.
@@ -66,7 +66,8 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
     head = next(iter(watched["git"]), "")
     if head and os.path.dirname(head) != find_git_dir(place.work_tree):
         return False  # another work tree stands on another commit
-    return (watched["user"], _home(watched["home"])) == (place.user, _home(place.home))
+    made_for = (watched["user"], watched["team"], _home(watched["home"]))
+    return made_for == (place.user, place.team, _home(place.home))
 
 
 def _normalise(path: str, project: str = "") -> str:

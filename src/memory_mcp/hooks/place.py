@@ -23,7 +23,9 @@ INTERVAL_USUAL: Final = 10
 _INTERVAL_MAX: Final = 1_000
 _YES: Final = ("", "1", "true", "yes", "on")
 """Any other word counts as no, for a misspelt one may mean it."""
-_IN_FILE: Final = ("MEMORY_ENABLED", "MEMORY_MODE", "MEMORY_USER", "MEMORY_CHECKPOINT_INTERVAL")
+_IN_FILE: Final = (
+    "MEMORY_ENABLED", "MEMORY_MODE", "MEMORY_USER", "MEMORY_TEAM", "MEMORY_CHECKPOINT_INTERVAL"
+)  # fmt: skip
 """Of what a hook asks for, what the user's file may set."""
 _BRANCH_CHARS_MAX: Final = 200
 
@@ -34,8 +36,8 @@ class Place(NamedTuple):
     `state` is the folder of the head; `machine` that of what only this machine writes: events for
     the server, notes of each session and the rendered bootstrap. `meta`: nothing may be written.
     `interval`: turns between two reminders. `user` is whose memory it is, `home` the folder that
-    MEMORY_HOME names, if it does. `work_tree` is the session's own, `project` the main one of its
-    clone; `client` is the client's own folder.
+    MEMORY_HOME names, if it does, `team` what MEMORY_TEAM names. `work_tree` is the session's own,
+    `project` the main one of its clone; `client` is the client's own folder.
     """
 
     enabled: bool
@@ -49,6 +51,7 @@ class Place(NamedTuple):
     work_tree: str = ""
     project: str = ""
     client: str = ""
+    team: str = ""
 
     def on(self, branch: object) -> "Place":
         """The place on the branch that a session noted, if that is a valid one."""
@@ -91,6 +94,7 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         work_tree=work_tree,
         project=project,
         client=_full_path(environment.get("CLAUDE_CONFIG_DIR", "").strip() or "~/.claude"),
+        team=_make_printable(get("MEMORY_TEAM")),
     )
 
 

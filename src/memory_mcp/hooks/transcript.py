@@ -10,10 +10,11 @@ not show is not reported.
 
 import json
 import os
-import re
 import stat
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
+
+from memory_mcp.patterns import compile_later
 
 TAIL_BYTES_MAX: Final = 524_288
 """Some turns; reading and parsing them takes a few milliseconds."""
@@ -24,7 +25,7 @@ FAR_BYTES_MAX: Final = 8_388_608
 LEFT_IDS_MAX: Final = 500
 """Ids named by the turns that were left: a search names ten."""
 
-_RECORD_ID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_RECORD_ID: Final = compile_later(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 """An id of ours; Claude Code's own are of another version."""
 
 _FOLDER: Final = "projects"

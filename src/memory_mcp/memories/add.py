@@ -26,6 +26,7 @@ from memory_mcp.domain.record import Citation, Draft, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
+from memory_mcp.engine.members import find_author
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
 from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
 from memory_mcp.engine.redaction import prepare_draft
@@ -42,7 +43,7 @@ from memory_mcp.text.drafts import build_record, check_draft, join_records
 from memory_mcp.text.gate import Chatter, judge_worth
 from memory_mcp.trust.strangers import describe_strangers_once
 
-_CITES_OF_USER: Final = "Nothing was cited: a memory of the user is about no project's code."
+_CITES_NOTHING: Final = "Nothing was cited: a memory of the {} is about no project's code."
 _TOO_LITTLE: Final = "is of importance {}, and what is below {} is not kept as a new memory."
 
 
@@ -66,7 +67,7 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
     if gate and (reason := await _judge_chatter(workspace, draft, until)):
         return MemoryDeclined(reason)
-    bank = workspace.user if draft.reach == "user" else workspace.project
+    bank = workspace.bank_of(draft.reach)
     try:
         # of two calls at once, the second must find what the first stored
         async with bank.correcting() if draft.supersedes else bank.writing:
@@ -86,10 +87,10 @@ async def store_waiting(workspace: Workspace, record: Record) -> AddOutcome:
     draft = Draft(
         record.content, record.kind, record.title, record.category, record.tags,
         record.importance, record.pinned, record.expires_at, record.phase, record.supersedes,
-        reach="user" if record.scope.project is None else "project",
+        reach=record.scope.reach,
     )  # fmt: skip
     workspace = workspace.at(record.branch or workspace.caller.branch)
-    bank = workspace.user if draft.reach == "user" else workspace.project
+    bank = workspace.bank_of(draft.reach)
     until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
     async with bank.correcting() if draft.supersedes else bank.writing:
         return await _store_draft(workspace, bank, draft, (), until, waited=record)
@@ -113,7 +114,7 @@ async def _leave_waiting(
     now = workspace.clock.now()
     writing = RecordContext(
         id=workspace.ids.new(now), at=now, segment=ROOT, branch=workspace.caller.branch,
-        scope=workspace.scope, origin=workspace.origin(),
+        scope=workspace.scope, origin=workspace.origin(), team=workspace.caller.team,
     )  # fmt: skip
     record = build_record(draft, writing)
     record = record.model_copy(update={"cites": _cite(workspace, draft, record)[0]})
@@ -129,7 +130,7 @@ async def is_known(workspace: Workspace, draft: Draft) -> bool:
     if isinstance(prepared, MemoryDeclined):
         return True
     draft, _ = prepared
-    bank = workspace.user if draft.reach == "user" else workspace.project
+    bank = workspace.bank_of(draft.reach)
     now = workspace.clock.now()
     timeline = (await load_head(workspace)).timeline
     view = make_view(workspace, timeline)
@@ -173,7 +174,7 @@ async def _store_draft(
             notes += await sync_profile(workspace, known)  # a repeated fact is renewed
             return AlreadyKnown(known, redactions=redactions, notes=notes)
         case Refuse(tombstone):
-            return MemoryRejected(tombstone)
+            return MemoryRejected(tombstone, find_author(workspace, tombstone))
         case Merge() as merge:
             outcome = await _write_merged(bank, record, merge, second, view)
         case Insert() if record.importance < (least := workspace.policy.merging.min_importance):
@@ -198,8 +199,8 @@ def _cite(
     workspace: Workspace, draft: Draft, record: Record
 ) -> tuple[tuple[Citation, ...], tuple[str, ...]]:
     """What the memory cites, and what is to be said of it; without any, what it could cite."""
-    if draft.reach == "user":
-        return (), ((_CITES_OF_USER,) if draft.cites else ())
+    if draft.reach != "project":
+        return (), ((_CITES_NOTHING.format(draft.reach),) if draft.cites else ())
     if draft.cites:
         return cite_places(workspace, draft.cites, record.origin.commit)
     return (), propose_citations(workspace, draft.content)
@@ -301,10 +302,9 @@ def _describe_labels_kept(new: Record, known: Record) -> tuple[str, ...]:
 
 
 def _refuse_other_scope(old: Record, new: Record) -> None:
-    """Refuse to replace a memory of the user by one of the project, or the reverse."""
+    """Refuse to replace a memory of one scope by one of another."""
     refuse_checkpoint(old)
-    if (old.scope.project is None) != (new.scope.project is None):
-        scope = "user" if old.scope.project is None else "project"
+    if (scope := old.scope.reach) != new.scope.reach:
         raise InvalidRequestError(
             f"{name_id(old.id)} is in the {scope} scope, so only a memory with "
             f"{name_argument('scope', scope)} can supersede it. Add this one with that scope, or "

@@ -18,6 +18,7 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_view, make_view, make_writing, write_in_one_step
+from memory_mcp.engine.members import find_author
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.redaction import prepare_draft
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
@@ -59,7 +60,7 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
             await find_exact_matches(workspace, workspace.project, record, view)
         )
         if tombstone is not None:
-            planned.append(MemoryRejected(tombstone))
+            planned.append(MemoryRejected(tombstone, find_author(workspace, tombstone)))
             return ()
         if [each.statement for each in known] == [record.statement]:
             planned.append(AlreadyKnown(known[0], redactions=redactions))

@@ -37,8 +37,9 @@ async def withdraw_review(
     if skipped := refuse_writes(workspace):
         return skipped
     word = "keep" if keep else "drop"
-    for record in await load_records(workspace.project, [RecordId(memory_id.strip())]):
-        if workspace.reviews.knows(record, word):
-            workspace.reviews.withdraw(record, word)
-            return record
+    for bank in workspace.banks:
+        for record in await load_records(bank, [RecordId(memory_id.strip())]):
+            if workspace.reviews.knows(record, word):
+                workspace.reviews.withdraw(record, word)
+                return record
     return None

@@ -97,10 +97,14 @@ async def _remove_unacknowledged(waiting: WaitingRecords, now: float) -> None:
 async def _deliver(
     workspace: Workspace, waiting: WaitingRecords, lease: Lease
 ) -> AsyncIterator[tuple[int, DeliveryOutcome]]:
+    later = workspace.clock.now().timestamp() + LEASE_SECONDS
     for entry in lease.entries:
         record = await waiting.records.get(entry.record)
         if record is None:
             yield entry.seq, Confirmed()
+            continue
+        if record.scope.team not in (None, workspace.caller.team):
+            yield entry.seq, RetryLater(later)  # for no other team
             continue
         try:
             await _store(workspace, record)
@@ -112,7 +116,7 @@ async def _deliver(
 
 
 async def _store(workspace: Workspace, record: Record) -> None:
-    bank = workspace.user if record.scope.project is None else workspace.project
+    bank = workspace.bank_of(record.scope.reach)
     if await bank.records.get(record.id) or record.id in await bank.index.logged():
         return  # an earlier delivery arrived, and may have been forgotten since
     with suppress(InvalidRequestError):

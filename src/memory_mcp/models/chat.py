@@ -26,6 +26,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.endpoint import EndpointPurpose, ModelEndpoint
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.faithful import find_merge_flaw, find_summary_flaw
 
 _DATA: Final = """
@@ -100,7 +101,7 @@ _SHORTENED: Final = f"""{_DATA}
 No name, number, path or address that is not in the text.
 """
 
-_TEMPLATE_MARKS: Final = re.compile(r"<|\[(?=/?[A-Z_]{3})")
+_TEMPLATE_MARKS: Final = compile_later(r"<|\[(?=/?[A-Z_]{3})")
 
 
 def build_messages(
@@ -131,7 +132,7 @@ _OPTIONS: Final[Mapping[str, object]] = {
 """They improve the answer, but some servers and models refuse them."""
 
 _REFUSALS: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-_FENCED: Final = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
+_FENCED: Final = compile_later(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 
 
 class _Form(BaseModel):

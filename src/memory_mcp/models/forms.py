@@ -6,7 +6,6 @@ part of it; the rest is a row of `FAMILIES`, taken by the name of the folder or 
 """
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final, Literal, cast
 
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
 FORM: Final = "form.json"
 """The form in the folder of a converted model. MiniLM has none: it is plain and not centred."""
@@ -58,8 +58,8 @@ FAMILIES: Final[Mapping[str, Form]] = {
     ),
     "colbert": Form(query="[unused0]", passage="[unused1]", centred=True),
 }
-_NAMES: Final = (("colbert", re.compile(r"colbert")), ("e5", re.compile(r"\be5\b")),
-                 ("bge", re.compile(r"\bbge\b.*\ben\b")))  # fmt: skip
+_NAMES: Final = (("colbert", compile_later(r"colbert")), ("e5", compile_later(r"\be5\b")),
+                 ("bge", compile_later(r"\bbge\b.*\ben\b")))  # fmt: skip
 """The families that the name of a folder tells; the instruction of BGE is of its English models."""
 
 

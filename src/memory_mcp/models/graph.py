@@ -8,7 +8,6 @@ scaled as a whole, so the same text has the same vectors only if it is encoded a
 Imports numpy and onnx: only conversion imports this module.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -23,8 +22,9 @@ from safetensors import safe_open
 from memory_mcp.domain.limits import CHUNK_PIECES_MAX
 from memory_mcp.models.forms import Shape
 from memory_mcp.models.local import INPUT, OUTPUT
+from memory_mcp.patterns import compile_later
 
-_LAYER: Final = re.compile(r"encoder\.layer\.(\d+)\.")
+_LAYER: Final = compile_later(r"encoder\.layer\.(\d+)\.")
 _WORDS: Final = "embeddings.word_embeddings.weight"
 _DENSE: Final = "linear.weight"
 """ColBERT's layer behind the states."""

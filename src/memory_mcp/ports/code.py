@@ -18,8 +18,9 @@ class CodeFiles(Protocol):
     - `list_similar` returns the paths of at most `SIMILAR_MAX` other files in which a text of this
       one may stand now: files of the same name, and of the same kind in its folder.
     - `find_renamed` returns the path to which a file of this commit was renamed since, as git sees
-      it; '' if that is not known. Git is asked in the background, once for each commit and HEAD;
-      with `wait` the answer is waited for.
+      it in its index; '' if that is not known. Git is asked in the background, once for each commit
+      and state of the index, and what it said before counts until then; with `wait` the answer is
+      waited for.
     - `find_blob` returns the path of a tracked file whose bytes have this hash of git's; '' if
       there is none.
     """

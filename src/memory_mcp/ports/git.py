@@ -15,6 +15,8 @@ class GitHistory(Protocol):
       work tree from others of the repository.
     - `look` reads HEAD. `read_branch` returns the lines that were added to the branch's reflog
       since it was seen, oldest first, and how it is now; None if there is no such branch or reflog.
+    - `list_visits` returns the branches to which HEAD of this work tree went since its reflog was
+      so long, oldest first, each with the commit that it found there.
     - `find_origin` names the branch from which this work tree went to the branch at that commit.
     - `tracked` returns those of these names of records that git tracks in this work tree, or
       `anywhere`: in any work tree of the repository. `list_tracked_elsewhere` names those that it
@@ -30,7 +32,7 @@ class GitHistory(Protocol):
     - `find_patches`: for each commit with one parent, an id of its change that a rebase keeps.
     - `find_patch`: the same for all changes of a branch since it parted from `base` at once.
     - `find_change`: the last commit that changed a file since `since`; '' if none did.
-    - `find_renames`: the new path of each file that was renamed between `since` and HEAD.
+    - `find_renames`: the new path of each file that was renamed between `since` and the index.
     - `shows`: which of two commits the files of the work tree are, where these differ; None if
       neither.
     """
@@ -43,6 +45,7 @@ class GitHistory(Protocol):
     def read_branch(
         self, branch: str, seen: SeenBranch | None
     ) -> tuple[Sequence[RefStep], SeenBranch] | None: ...
+    def list_visits(self, moves: int) -> Sequence[tuple[str, str]]: ...
     def find_origin(self, branch: str, commit: str) -> str: ...
     def tracked(self, names: Collection[str], *, anywhere: bool = False) -> set[str]: ...
     def list_tracked_elsewhere(self) -> Mapping[str, str]: ...

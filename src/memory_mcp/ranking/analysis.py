@@ -11,6 +11,7 @@ from typing import Final
 
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import SearchFields
+from memory_mcp.patterns import compile_later
 from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
 from memory_mcp.ranking.terms import extract_terms, make_phase_term
 from memory_mcp.ranking.words import load_word_table, pack_meaning
@@ -35,11 +36,13 @@ _MARKS: Final = ("?", "\uff1f")
 _RECORDS_KEPT: Final = 4
 """A new record is read twice: to compare it with what is known, and to index it."""
 
-_SPEAKER: Final = re.compile(r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)")
-_SPEAKER_DAY: Final = re.compile(
+_SPEAKER: Final = compile_later(
+    r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)"
+)
+_SPEAKER_DAY: Final = compile_later(
     r"([^\W\d_][\w.' -]{0,40}?) ?(\([^()]{6,40}\)|\[[^\[\]]{6,40}\]):\s*"
 )
-_HOUR: Final = re.compile(r"\d:\d\d|\d ?[ap]\.?m\b", re.IGNORECASE)
+_HOUR: Final = compile_later(r"\d:\d\d|\d ?[ap]\.?m\b", re.IGNORECASE)
 _LABELS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """

@@ -17,6 +17,7 @@ from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, SearchFields
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.ranking.dates import find_dates
 from memory_mcp.ranking.terms import extract_terms, find_pieces, fold, make_phase_term, split_terms
 
@@ -60,10 +61,10 @@ class Query:
         return tuple(dict.fromkeys((*own, *(t for term in self.terms for t in term.alternatives))))
 
 
-_CODED: Final = re.compile(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
+_CODED: Final = compile_later(r"\d|[\w][_./\\:@][\w]|[a-z][A-Z]")
 """What is written like a number or an identifier."""
-_PHASE: Final = re.compile(r"\bphase[\s_-]{0,3}(\d{1,4})\b", re.IGNORECASE)
-_ASKS_DECISION: Final = re.compile(
+_PHASE: Final = compile_later(r"\bphase[\s_-]{0,3}(\d{1,4})\b", re.IGNORECASE)
+_ASKS_DECISION: Final = compile_later(
     r"\b(?:(?:did|have|had|was|were|been|we)\b[^.?!]{0,40}\b(?:decided|chosen|chose)"
     r"|did\b[^.?!]{0,40}\b(?:decide|choose)|decisions?"
     r"|(?:why|how come) (?:did|do|are|were|have|had) we|entschieden|entscheidung(?:en)?"
@@ -226,7 +227,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
         and (filters.segments is None or record.segment in filters.segments)
         and (filters.branch is None or record.branch == filters.branch)
         and (filters.durable is None or record.durable is filters.durable)
-        and (filters.reach is None or (filters.reach == "user") is (record.scope.project is None))
+        and filters.reach in (None, record.scope.reach)
         and (filters.since is None or record.created_at >= filters.since)
         and (filters.until is None or record.created_at < filters.until)
         and (filters.session is None or record.origin.session == filters.session)

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
+from memory_mcp.patterns import compile_later
+
 _IRREGULAR_FORMS: Final = """
 be am is are was were been; become became; begin began begun; bite bit bitten; blow blew blown;
 break broke broken; bring brought; build built; burn burnt; buy bought; catch caught;
@@ -189,18 +191,18 @@ _UNSPACED: Final = (
 _HAN: Final = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 
 _LETTERS: Final = rf"\w{_MARKS}{_DEPENDENT}"
-_PIECE: Final = re.compile(
+_PIECE: Final = compile_later(
     rf"[cCfFjJ](?:\+\+|\#)|[{_LETTERS}](?:(?:[{_LETTERS}'\u2019.:/\\@&+-]|(?<=\d),(?=\d))*[{_LETTERS}])?"
 )
 """A stretch without spaces that begins and ends in a letter or digit."""
-_DROPPED: Final = re.compile(rf"[{_MARKS}]")
-_SEPARATOR: Final = re.compile(r"[_.:/\\@&+,-]+")
-_JOINT: Final = re.compile(
+_DROPPED: Final = compile_later(rf"[{_MARKS}]")
+_SEPARATOR: Final = compile_later(r"[_.:/\\@&+,-]+")
+_JOINT: Final = compile_later(
     r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])"
 )
-_NUMBER: Final = re.compile(r"v?\d+(?:[.,:]\d+)+")
-_THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
-_APOSTROPHE: Final = re.compile(r"['\u2019]")
+_NUMBER: Final = compile_later(r"v?\d+(?:[.,:]\d+)+")
+_THOUSANDS: Final = compile_later(r"\d{1,3}(?:,\d{3})+")
+_APOSTROPHE: Final = compile_later(r"['\u2019]")
 _ELIDED: Final = frozenset({"l", "d", "j", "m", "n", "s", "t", "c", "qu"})
 """What Romance languages put before an apostrophe: l'eau, d'or."""
 _CLITICS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})

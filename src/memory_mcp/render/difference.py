@@ -1,6 +1,5 @@
 """Render what two points of the timeline do not have in common, as a diff of words."""
 
-import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Final, Literal
@@ -10,12 +9,13 @@ from memory_mcp.domain.outcomes import BranchTip, Correction, Point, PointCompar
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.hints import name_id
+from memory_mcp.patterns import compile_later
 from memory_mcp.render.log import Span
 from memory_mcp.render.outcomes import Fields, render_record
 
 Change = Literal["same", "removed", "added"]
 
-_WORD: Final = re.compile(
+_WORD: Final = compile_later(
     r"[\u3040-\u30ff\u3400-\u9fff]\s*|[^\W\u3040-\u30ff\u3400-\u9fff]+\s*|\W\s*"
 )
 """A word with the gap after it; scripts without gaps are compared sign by sign."""

@@ -16,6 +16,12 @@ def render_move_fields(report: MoveReport, to: Literal["files", "postgres"]) -> 
         "stays where it is."
     )
     again = "Not everything is there as it is here: somebody wrote meanwhile. Repeat the command."
+    stays = (
+        f" What the team {report.team} keeps stays in the database; "
+        "`memory-mcp export --scope team` takes a copy."
+        if report.team
+        else ""
+    )
     return {
         "success": report.same,
         "to": to,
@@ -33,7 +39,7 @@ def render_move_fields(report: MoveReport, to: Literal["files", "postgres"]) -> 
         ],
         "moves": report.moves,
         "sameHead": report.same_head,
-        "message": switch if report.same else again,
+        "message": (switch if report.same else again) + stays,
     }
 
 

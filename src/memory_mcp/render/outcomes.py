@@ -234,11 +234,12 @@ def _render_added(
                 durable=record.durable,
                 redactions=_render_redactions(redactions),
             )
-        case MemoryRejected(tombstone):
+        case MemoryRejected(tombstone, by):
+            whose = f" by {by}" if by else ""
             changed = address("If the user has changed their mind", "If you changed your mind")
             message = (
-                f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d} "
-                f"({_shorten(tombstone.content)}). "
+                f"Nothing was stored: this was rejected on {tombstone.created_at:%Y-%m-%d}"
+                f"{whose} ({_shorten(tombstone.content)}). "
                 f"{changed}, repeat with {name_argument('supersedes', [tombstone.id])}."
             )
             return _answer(message, success=False, outcome="rejected")
@@ -548,6 +549,7 @@ def render_head_fields(report: HeadReport) -> Fields:
             {"id": s.line.id, "memories": s.memories, **({"hides": s.hides} if s.hides else {})}
             for s in report.lines
         ],
+        "earlierLines": report.earlier_lines,
         **_render_others(report),
         "warnings": list(report.warnings),
         "syncPending": report.mirrored.pending if report.mirrored else None,
@@ -808,6 +810,9 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
     for left in report.lines:
         hides = f", hides {pluralise(left.hides)}" if left.hides else ""
         yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
+    if report.earlier_lines:
+        log = address("the user sees them with `memory-mcp log`", "`memory-mcp log` shows them")
+        yield f"- and {report.earlier_lines:,} earlier ones; {log}"
 
 
 def _render_branches(report: HeadReport) -> Iterator[str]:
@@ -855,6 +860,7 @@ def _render_metadata(record: Record) -> Iterator[str]:
     yield f"id: {record.id}"
     yield f"kind: {record.kind}" + (" (durable: no backtrack hides it)" if record.durable else "")
     for name, value in (
+        ("team", record.scope.team or ""),
         ("category", record.category),
         ("tags", ", ".join(record.tags)),
         ("key", record.key),

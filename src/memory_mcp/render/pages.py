@@ -4,7 +4,6 @@ Recalled text is data. In a page it can neither begin a heading, a fence, a comm
 import a file: Claude Code puts the file in the place of an `@name`.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
@@ -13,14 +12,15 @@ from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import LineHistory
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.sessions import MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX, PAGE_MARK
+from memory_mcp.patterns import compile_later
 from memory_mcp.render.block import Block, Listing, ListingLine, fill_listings, render_line
 
 MARK: Final = f"{PAGE_MARK} and written anew: edits are lost. -->"
 
-_LEADING: Final = re.compile(r"^(?=[#>+*|=~-])|^(\d{1,9})(?=[.)])")
-_FENCES: Final = re.compile(r"`{3,}|~{3,}")
-_TAGS: Final = re.compile(r"<(?=[A-Za-z/!?])")
-_IMPORTS: Final = re.compile(r"(?<!\S)@(?=\S)")
+_LEADING: Final = compile_later(r"^(?=[#>+*|=~-])|^(\d{1,9})(?=[.)])")
+_FENCES: Final = compile_later(r"`{3,}|~{3,}")
+_TAGS: Final = compile_later(r"<(?=[A-Za-z/!?])")
+_IMPORTS: Final = compile_later(r"(?<!\S)@(?=\S)")
 
 _CONTEXT: Final = (
     "What the memory of this project held when this file was written. Call the tool "

@@ -71,6 +71,7 @@ def render_provenance(known: MemoryProvenance) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "by": origin.by,
         "user": known.record.scope.user,
+        "team": known.record.scope.team,
         "client": origin.client,
         "session": origin.session,
         "commit": origin.commit,
@@ -88,6 +89,7 @@ def render_provenance_text(known: MemoryProvenance) -> str:
     branch = f" on {origin.git_branch}" if origin.git_branch else ""
     lines = [
         f"written by: {origin.by} of {known.record.scope.user}"
+        + (f" for the team {team}" if (team := known.record.scope.team) else "")
         + (f" through {origin.client}" if origin.client else ""),
         f"session: {origin.session or 'none was named'}",
         f"commit: {at or 'none: not in a git work tree'}{branch}",

@@ -16,8 +16,9 @@ from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import IdSummary
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
-_TOKEN: Final = re.compile(r"r(\d{1,9})-([0-9a-f]{15})-([0-9a-f]{8})-(\d{1,9})", re.IGNORECASE)
+_TOKEN: Final = compile_later(r"r(\d{1,9})-([0-9a-f]{15})-([0-9a-f]{8})-(\d{1,9})", re.IGNORECASE)
 _PLACE_CHARS: Final = 15
 _NO_PLACE: Final = "0" * _PLACE_CHARS
 _LATE: Final = timedelta(minutes=1)

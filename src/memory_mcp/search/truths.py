@@ -1,8 +1,8 @@
 """Orders hits by what holds: a newer statement goes before the one that it brings up to date.
 
 What was decided goes before the talk in which it was. An outdated statement carries the id of its
-successor and gives up its place; it is last, unless the question asks for what was. A rival may
-rank too low to be a hit, so the candidates that share words with a hit are read, too.
+successor and gives up its place; it is last, unless the question asks for what was or quotes it. A
+rival may rank too low to be a hit, so the candidates that share words with a hit are read, too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -49,6 +49,8 @@ _CLOSE_MIN: Final = 0.5
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
+_QUOTED_MIN: Final = 3
+"""So many terms in a row are a quotation."""
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
@@ -178,7 +180,7 @@ def order_by_truth(
     taking: Collection[RecordId] = (),
     outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> list[Hit]:
-    """The best hits with their marks, outdated ones last.
+    """The best hits with their marks, outdated ones last but for one that the query quotes.
 
     Those of the others that are in `taking` may take the place of one that they bring up to date.
     """
@@ -188,14 +190,29 @@ def order_by_truth(
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]
+    row = extract_terms(query)
+    quoted = {
+        hit.record.id
+        for hit in found
+        if (newer := marked.get(hit.outdated_by or hit.record.id)) is not hit
+        and _is_quoted(row, hit.record)
+        and not (newer and _is_quoted(row, newer.record))
+    }
     holding: dict[RecordId, Hit] = {}
     for hit in found:
-        holder = hit.outdated_by or hit.record.id
+        given_up = hit.outdated_by if hit.record.id not in quoted else None
+        holder = given_up or hit.record.id
         if holder in own or holder in taking:
             score = max(marked[holder].score or 0.0, hit.score or 0.0)
             holding.setdefault(holder, replace(marked[holder], score=score))
-    outdated = [hit for hit in found if hit.outdated_by]
+    outdated = [hit for hit in found if hit.outdated_by and hit.record.id not in quoted]
     return [*_put_talk_last(list(holding.values())), *outdated][:limit]
+
+
+def _is_quoted(row: Sequence[str], record: Record) -> bool:
+    """Whether the record holds all terms of a query in a row: it is what was asked for."""
+    said = f" {' '.join(extract_terms(record.content))} "
+    return len(row) >= _QUOTED_MIN and f" {' '.join(row)} " in said
 
 
 def _put_talk_last(hits: list[Hit]) -> list[Hit]:

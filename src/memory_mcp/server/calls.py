@@ -31,7 +31,7 @@ from memory_mcp.deadlines import run_with_deadline
 from memory_mcp.domain.json_input import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import drop_empty
-from memory_mcp.engine.workspace import Caller, Workspace
+from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
 from memory_mcp.text.drafts import check_branch
 
@@ -64,7 +64,14 @@ def bind_caller(ctx: Context[Workspace]) -> Workspace:
     client = "cli" if ctx.headers is None else "unknown"  # the former is the user, who is here
     if params:
         client = f"{params.client_info.name}/{params.client_info.version}"
-    return replace(workspace, caller=Caller(workspace.scope, branch, client, conversation))
+    caller = replace(workspace.caller, branch=branch, client=client, conversation=conversation)
+    return replace(workspace, caller=caller)
+
+
+async def follow_rewinds(ctx: Context[Workspace]) -> None:
+    """Take out of sight what turns wrote that the user has taken back, before anything is read."""
+    if ctx.request_context.lifespan_context.conversations.prompts.watched and ctx.headers is None:
+        await sessions.follow_conversation(bind_caller(ctx))
 
 
 def _find_conversation(ctx: Context[Workspace], query: Mapping[str, str]) -> str | None:
@@ -127,8 +134,7 @@ class MemoryTool(Tool):
         arguments = {name: value for name, value in arguments.items() if value is not None}
         self._refuse_unknown(arguments)
         workspace = cast("Workspace", context.request_context.lifespan_context)
-        if workspace.conversations.prompts.watched and context.headers is None:
-            await sessions.follow_conversation(bind_caller(context))
+        await follow_rewinds(context)
         try:
             answer = await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:

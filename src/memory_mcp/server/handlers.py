@@ -45,7 +45,7 @@ from memory_mcp.engine.head import load_head, load_view
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.server.apps import find_app_type, read_app_resource
-from memory_mcp.server.calls import bind_caller, explain_errors, with_deadline
+from memory_mcp.server.calls import bind_caller, explain_errors, follow_rewinds, with_deadline
 from memory_mcp.server.prompts import PROMPTS, list_prompts, render_prompt
 from memory_mcp.server.resources import (
     CHECKPOINT,
@@ -221,5 +221,6 @@ async def _run_bounded(
     **kwargs: P.kwargs,
 ) -> T:
     """Read from the workspace as the calling client sees it, within the deadline of a call."""
-    workspace = bind_caller(Context[Workspace](request_context=ctx))
-    return await with_deadline(read, name)(workspace, *args, **kwargs)
+    context = Context[Workspace](request_context=ctx)
+    await follow_rewinds(context)
+    return await with_deadline(read, name)(bind_caller(context), *args, **kwargs)

@@ -117,6 +117,8 @@ def settings_of(settings: Settings, tenant: Tenant) -> Settings:
     return replace(
         settings,
         user=tenant.user,
+        team=tenant.team or "",
+        hosted=True,
         project_dir=folder,
         project_missing=folder is None,  # else the folder that the server runs in would count
         project_name=name,

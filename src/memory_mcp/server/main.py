@@ -15,7 +15,7 @@ from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.apps import Apps
 
 from memory_mcp import __version__, bootstrap, maintenance, memories, sessions, sync
-from memory_mcp.build import build_workspace, prepare_held_project
+from memory_mcp.build import build_workspace, find_team, prepare_held_project
 from memory_mcp.config.settings import Settings
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import MemoryMcpError
@@ -53,6 +53,11 @@ to the checkpoint or phase before it, with a lesson. What was learnt on that roa
 everywhere and can be restored with the name the answer gives. Ask the user which of continue, \
 forget and abort they want unless they said so.
 - If a call reports an error, its message says what to do. Memory being down never stops your work.
+"""
+
+_OF_TEAM: Final = """\
+- What the whole team holds to in every project, such as a convention or a lesson, is added with \
+scope=team, when the user says that it is for all of them.
 """
 
 _LOG: Final = logging.getLogger("memory_mcp")
@@ -108,7 +113,7 @@ def make_server(
     server = MCPServer[Workspace](
         "memory-mcp",
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS + (_OF_TEAM if find_team(settings) else ""),
         tools=[
             *load_default_tools(),
             *(t for name in settings.toolsets for t in load_toolset(name)),

@@ -11,7 +11,6 @@ SDK has no interface for that, so the connections are kept here.
 
 import asyncio
 import logging
-import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -41,6 +40,7 @@ from memory_mcp.domain.limits import WATCHED_MAX
 from memory_mcp.engine.looks import ChangeLooks, make_observer
 from memory_mcp.engine.workspace import Conversations, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports import ChangeWatch
 from memory_mcp.server.calls import explain_errors
 from memory_mcp.server.resources import CONTEXT, list_resources, read_resource
@@ -58,7 +58,7 @@ _POLL_SECONDS: Final = 2.0
 _SEND_SECONDS_MAX: Final = 5.0
 """A client that does not read must not keep the others waiting."""
 
-_UNSTABLE_LINE: Final = re.compile(r"Now: |\d+ of \d+ tokens")
+_UNSTABLE_LINE: Final = compile_later(r"Now: |\d+ of \d+ tokens")
 """A line of the context that changes with time and size alone: no news."""
 
 _UNREADABLE: Final = "gone"

@@ -26,6 +26,7 @@ from memory_mcp.disk import Disk, LockHeldError, hold_lock, unavailable
 from memory_mcp.domain.fields import Name
 from memory_mcp.domain.record import FrozenModel, Timestamp
 from memory_mcp.errors import InvalidRequestError, StoreDamagedError, StoreUnavailableError
+from memory_mcp.patterns import compile_later
 
 TOKENS_FILE: Final = "tokens.json"
 
@@ -34,8 +35,8 @@ TOKENS_MAX: Final = 10_000
 
 PROJECTS_OF_ONE_MAX: Final = 100
 
-_TOKEN: Final = re.compile(r"mcpt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
-_PROJECT: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.)){0,62}", re.ASCII)
+_TOKEN: Final = compile_later(r"mcpt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_PROJECT: Final = compile_later(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.)){0,62}", re.ASCII)
 _ID_BYTES: Final = 6
 _SECRET_BYTES: Final = 32
 _LOCK_SECONDS_MAX: Final = 10.0

@@ -24,6 +24,7 @@ from memory_mcp.engine.redaction import prepare_field
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.hints import address
+from memory_mcp.patterns import compile_later
 from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.ranking.dates import find_leading_date
 from memory_mcp.text.closeouts import (
@@ -217,8 +218,8 @@ async def find_zone(workspace: Workspace, view: View) -> tzinfo:
         return UTC
 
 
-_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
-_TAG: Final = re.compile(r"</?summary>")
+_ANALYSIS: Final = compile_later(r"<analysis>.*?</analysis>", re.DOTALL)
+_TAG: Final = compile_later(r"</?summary>")
 
 
 async def write_compaction(workspace: Workspace, summary: str, at: datetime) -> str:

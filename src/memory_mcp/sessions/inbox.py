@@ -27,7 +27,7 @@ from memory_mcp.domain.sessions import (
 )
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import find_moves_back
-from memory_mcp.engine.workspace import Caller, Workspace, refuse_writes
+from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError
 from memory_mcp.sessions.capture import capture_heard
 from memory_mcp.sessions.catch_up import catch_up
@@ -183,7 +183,9 @@ def _workspace_of_event(
     """The workspace of the event's session, on its branch."""
     own = event.session == workspace.origin().session
     branch = workspace.caller.branch if own else check_branch(event.branch)
-    caller = Caller(workspace.scope, branch, client=COMPACTED_BY, conversation=event.session)
+    caller = replace(
+        workspace.caller, branch=branch, client=COMPACTED_BY, conversation=event.session
+    )
     return replace(workspace, caller=caller)
 
 

@@ -209,5 +209,9 @@ def _without_remote_embedder(workspace: Workspace) -> Workspace:
         remote = bank.meaning is not None and not bank.meaning.embedder.here
         return replace(bank, meaning=None) if remote else bank
 
-    project, user = keep_local(workspace.project), keep_local(workspace.user)
-    return replace(workspace, project=project, user=user)
+    return replace(
+        workspace,
+        project=keep_local(workspace.project),
+        team=keep_local(workspace.team) if workspace.team else None,
+        user=keep_local(workspace.user),
+    )

@@ -30,7 +30,6 @@ is a daemon, so that a name server that does not answer keeps no process from en
 """
 
 import json
-import re
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -54,13 +53,14 @@ from memory_mcp.domain.nudges import (
 )
 from memory_mcp.errors import RemoteBlockedError, RemoteError, RemoteUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.files.nudges import lock_nudges
 from memory_mcp.storage.threads import run_in_daemon_thread
 
 _CONNECT_SECONDS_MAX: Final = 2.0
 _ANSWER_SECONDS_MAX: Final = 3.0
 
-_AMAZON: Final = re.compile(r"https://sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/")
+_AMAZON: Final = compile_later(r"https://sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/")
 """Any other host is an endpoint of its own: a VPC's, or another server with the same API."""
 _NOT_CONFIGURED: Final = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "NoRegionError"}

@@ -214,21 +214,37 @@ def _parse_timeline(fields: dict[str, Any]) -> Timeline:
     )
 
 
-def dump_head(head: Head, beyond: Timeline, earlier: EarlierPart | None = None) -> bytes:
-    """The bytes of a head, with what people and programs look for at the top.
+def dump_head(head: Head, timeline: bytes) -> bytes:
+    """The bytes of a head, whose timeline was dumped before, with what people look for at the top.
 
-    `beyond` is what its timeline has beyond the `earlier` part. Of checkpoints and branches a head
-    with such a part shows the newest beside these.
+    Most of them are the timeline's, which a move writes twice: with its record, and without.
     """
-    timeline = head.timeline
+    top = {
+        "schema_version": SCHEMA_VERSION,
+        "project": head.project,
+        "revision": head.revision,
+    }
+    held = {
+        "last": head.last.as_json() if head.last else None,
+        "with_last": [record.as_json() for record in head.with_last],
+    }
+    members = (_dump_members(top), timeline, _dump_members(held))
+    return b"{\n" + b",\n".join(members) + b"\n}\n"
+
+
+def dump_timeline(
+    timeline: Timeline, beyond: Timeline, earlier: EarlierPart | None = None
+) -> bytes:
+    """The members of a head that tell its timeline.
+
+    `beyond` is what it has beyond the `earlier` part. Of checkpoints and branches a head with such
+    a part shows the newest beside these.
+    """
     newest = next(reversed(timeline.valid(MAIN)), None)
     checkpoints = beyond.checkpoints | dict([*timeline.checkpoints.items()][-_CHECKPOINTS_SHOWN:])
     decided = [c for c in checkpoints.values() if c.approval in _DECIDED]
     branches = sorted({s.branch for s in beyond.segments.values()} - {MAIN})
     fields = {
-        "schema_version": SCHEMA_VERSION,
-        "project": head.project,
-        "revision": head.revision,
         "head_phase": newest.phase if newest else None,
         "head_checkpoint": newest.id if newest else None,
         "checkpoints": [
@@ -239,10 +255,13 @@ def dump_head(head: Head, beyond: Timeline, earlier: EarlierPart | None = None) 
         **({"earlier": earlier} if earlier else {}),
         **_list_rest(beyond),
         "undecided": [c for c in beyond.checkpoints.values() if c.approval not in _DECIDED],
-        "last": head.last.as_json() if head.last else None,
-        "with_last": [record.as_json() for record in head.with_last],
     }
-    return to_json(fields, indent=1) + b"\n"
+    return _dump_members(fields)
+
+
+def _dump_members(fields: dict[str, Any]) -> bytes:
+    """The members of an object, without the braces and line ends around them."""
+    return to_json(fields, indent=1)[2:-2]
 
 
 def _list_fields(checkpoint: Checkpoint, holds: bool) -> dict[str, Any]:  # noqa: FBT001  # said

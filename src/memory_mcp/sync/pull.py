@@ -8,7 +8,7 @@ from typing import Final
 from memory_mcp.domain.cloud import DocumentPage, MetadataCondition, StoredDocument
 from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.limits import LISTED_PAGES_MAX, LISTING_LAG_SECONDS_MAX
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.record import Reach, Record, format_time
 from memory_mcp.engine.cloud import accepts_cloud_records
 from memory_mcp.engine.head import absorb_moves
 from memory_mcp.engine.index_sync import Progress
@@ -160,8 +160,8 @@ async def _store_new(
     missing = await _fetch_content(mirror, [d for d in documents if d.id not in known])
     ready = [d for d in missing if d.content is not None or d.state != "processing"]
     found = await asyncio.to_thread(_parse_records, ready, workspace.clock.now())
-    of_user = bank is workspace.user  # a project may have another name elsewhere
-    records = [r for r in found.values() if r and (r.scope.project is None) is of_user]
+    reach: Reach = "user" if bank is workspace.user else "project"  # which may have another name
+    records = [r for r in found.values() if r and r.scope.reach == reach]
     erased = await bank.index.erased() | await mirror.outbox.gone()
     erased |= {id_ for record in records for id_ in record.erases}
     fresh = [record for record in records if record.id not in erased]

@@ -17,6 +17,7 @@ from typing import Final, Literal
 from memory_mcp.domain.captures import Capture, CaptureCategory
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.gate import Chatter, is_program_line, judge_worth
 from memory_mcp.text.keeping import (
     Features,
@@ -80,15 +81,15 @@ class ReadSentence:
     sure: bool = False
 
 
-_QUOTED: Final = re.compile(
+_QUOTED: Final = compile_later(
     r"\"([^\"\n]{0,600})\"|[»«]([^»«\n]{0,600})[»«]|(?<!\w)'([^'\n]{3,400})'(?!\w)|`([^`\n]{0,400})`"
 )
 _MASK: Final = 0xE000
 """Private characters from here on stand for the quotes of a message, in their order."""
-_MASKS: Final = re.compile("[\ue000-\uf8ff]")
-_OPEN_QUOTE: Final = re.compile(r"[\"«»]")
-_WORD: Final = re.compile(r"[^\W_][\w'.+#-]*")
-_ORDER_AHEAD: Final = re.compile(r"(?:,| -| \u2013) (?:(?:so|please|pls|bitte|also) )*")
+_MASKS: Final = compile_later("[\ue000-\uf8ff]")
+_OPEN_QUOTE: Final = compile_later(r"[\"«»]")
+_WORD: Final = compile_later(r"[^\W_][\w'.+#-]*")
+_ORDER_AHEAD: Final = compile_later(r"(?:,| -| \u2013) (?:(?:so|please|pls|bitte|also) )*")
 _ENDS: Final = ".!?:;"
 _COMMANDS: Final = ("/", "!", "#")
 

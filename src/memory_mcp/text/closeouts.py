@@ -7,7 +7,6 @@ A consolidation is an entry of the history, what is true now, and what was learn
 a key that names the session, and the newest of a session replaces the one before.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -24,6 +23,7 @@ from memory_mcp.domain.record import (
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hints import name_step
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.drafts import build_on_timeline, build_record, check_text
 
 
@@ -99,8 +99,8 @@ HISTORY_CATEGORY: Final = "history"
 
 ConsolidationRole = Literal["checkpoint", "insights", "final"]
 
-_SESSION: Final = re.compile(r"\S(?:[^\S\r\n]?\S)*")
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d: ")
+_SESSION: Final = compile_later(r"\S(?:[^\S\r\n]?\S)*")
+_DATE: Final = compile_later(r"\d{4}-\d\d-\d\d: ")
 
 
 def check_consolidation(request: ConsolidationDraft) -> None:

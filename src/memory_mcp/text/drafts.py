@@ -3,7 +3,6 @@
 The text is stored as it came. Everything refused here is refused before a byte is written.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,10 +25,10 @@ from memory_mcp.domain.record import (
     Lineage,
     Record,
     RecordContext,
-    Scope,
 )
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hints import name_field
+from memory_mcp.patterns import compile_later
 
 WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event",
@@ -38,7 +37,7 @@ WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
 
 _SPLIT: Final = "Split it into several memories, each true on its own, or store a summary."
 
-_SLUG: Final = re.compile(r"[^a-z0-9]+")
+_SLUG: Final = compile_later(r"[^a-z0-9]+")
 
 
 def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -> str:
@@ -141,13 +140,15 @@ def check_branch(name: str) -> BranchName:
 
 def is_durable(draft: Draft) -> bool:
     """Whether the memory lives outside the timeline, where no backtrack hides it."""
-    return draft.reach == "user" or draft.kind in DURABLE_KINDS
+    return draft.reach != "project" or draft.kind in DURABLE_KINDS
 
 
 def build_record(draft: Draft, writing: RecordContext) -> Record:
     """The record of a draft that was checked."""
     durable = is_durable(draft)
-    mine = draft.reach == "user"
+    origin = writing.origin
+    if draft.reach == "team":  # not every member may see the project in which it was written
+        origin = origin.model_copy(update={"commit": "", "git_branch": ""})
     return Record(
         id=writing.id,
         kind=draft.kind,
@@ -165,8 +166,8 @@ def build_record(draft: Draft, writing: RecordContext) -> Record:
         branch=None if durable else writing.branch,
         lineage=Lineage() if durable else writing.lineage,
         supersedes=tuple(RecordId(s.strip()) for s in dict.fromkeys(draft.supersedes)),
-        scope=Scope(user=writing.scope.user) if mine else writing.scope,
-        origin=writing.origin,
+        scope=writing.scope_of(draft.reach),
+        origin=origin,
         created_at=writing.at,
     )
 
@@ -225,6 +226,7 @@ def correct_record(old: Record, content: str, title: str, writing: RecordContext
             "lineage": Lineage() if old.durable else writing.lineage,
             "supersedes": (old.id,),
             "derived_from": (),
+            "scope": old.scope.written_by(writing.scope.user),
             "origin": writing.origin,
             "created_at": writing.at,
         }
@@ -236,16 +238,18 @@ def join_records(
 ) -> Record:
     """The record that replaces old ones which state the same fact as a new one.
 
-    It keeps the labels of all, the new one's first. With a composed `text` it is a record of its
-    own, derived from all; without, it is the new one.
+    It keeps the labels of all, the new one's first, but a title only of the same writer: it is
+    words. With a composed `text` it is a record of its own, derived from all; without, it is the
+    new one.
     """
     every = (new, *olds)
+    own = (one for one in every if one.scope.user == new.scope.user)
     replaced = tuple(dict.fromkeys((*(old.id for old in olds), *new.supersedes)))
     kept = new.model_copy(
         update={
             "kind": "decision" if any(one.kind == "decision" for one in every) else new.kind,
             "key": next((one.key for one in every if one.key), ""),
-            "title": next((one.title for one in every if one.title), ""),
+            "title": next((one.title for one in own if one.title), ""),
             "tags": tuple(dict.fromkeys(t for one in every for t in one.tags))[: limits.TAGS_MAX],
             "importance": max(one.importance for one in every),
             "pinned": any(one.pinned for one in every),
@@ -286,7 +290,7 @@ def build_tombstone(
 
     With a reason the statement counts as rejected, and the tombstone keeps its digest. The text of
     the reason is kept here only if it was given where the tombstone stands, or if the memory is of
-    the user scope (else see `build_rejection`). The tombstone of an episode keeps its key, or the
+    no project (else see `build_rejection`). The tombstone of an episode keeps its key, or the
     key `told` of the last one that goes, so that its turns are not captured again.
     """
     rejected = f"{REJECTED_PREFIX}{target.statement}" if reason.strip() and target.statement else ""
@@ -303,7 +307,7 @@ def build_tombstone(
         lineage=place.lineage,
         supersedes=tuple(dict.fromkeys((*gone, *older))) if erase else gone[:1],
         erases=gone if erase else (),
-        scope=target.scope,
+        scope=target.scope.written_by(writing.scope.user),
         origin=writing.origin,
         created_at=writing.at,
     )
@@ -325,7 +329,7 @@ def build_rejection(
 
 
 def _may_hold_reason(target: Record, segment: SegmentId | None, writing: RecordContext) -> bool:
-    return segment == writing.segment or target.scope.project is None
+    return segment == writing.segment or target.scope.reach != "project"
 
 
 def _choose_layer(kind: Kind) -> Layer:
@@ -343,8 +347,10 @@ def _make_key(draft: Draft, writing: RecordContext) -> str:
     name = _SLUG.sub("-", draft.title.lower()).strip("-") or writing.id[-8:]
     place = f"project:{writing.scope.project or 'none'}"
     match draft.kind, draft.reach:
-        case "preference" | "pattern" | "convention", "user":
-            return f"user:{draft.kind}s:{name}"
+        case "preference" | "pattern" | "convention", "user" | "team":
+            return f"{draft.reach}:{draft.kind}s:{name}"
+        case _, "team":  # it names no project, which not every member may see
+            return ""
         case "preference", "project":
             return f"{place}:preferences"
         case "identity", _:

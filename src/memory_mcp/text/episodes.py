@@ -13,7 +13,6 @@ A day is a calendar day in UTC, so that a cap does not move with the user. A tit
 the day where the user is.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
@@ -24,6 +23,7 @@ from memory_mcp.domain.normalise import cut, digest, pluralise
 from memory_mcp.domain.record import Origin, Record, RecordContext, Scope
 from memory_mcp.domain.sessions import EpisodeSettings, Turn
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.drafts import build_on_timeline
 from memory_mcp.text.gate import (
     Chatter,
@@ -36,7 +36,7 @@ from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_r
 from memory_mcp.text.sentences import drop_code, fold_words, split_sentences
 from memory_mcp.text.tables import load_pattern
 
-_TURN: Final = re.compile(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
+_TURN: Final = compile_later(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
 _MARK_DIGITS: Final = 8
 _NO_TURN: Final = "0" * _MARK_DIGITS
 

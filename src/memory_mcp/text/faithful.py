@@ -12,13 +12,14 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.limits import CONTENT_CHARS_MAX, SUMMARY_CHARS_MAX
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.tables import load_table
 
-_FENCE: Final = re.compile(r"<\s*/?\s*memory", re.IGNORECASE)
+_FENCE: Final = compile_later(r"<\s*/?\s*memory", re.IGNORECASE)
 _OPENING: Final = "\"'([{«"
 _CLOSING: Final = ".,;:!?\"')]}…»"
 _QUOTES: Final = str.maketrans(dict(zip("\u2018\u2019\u201c\u201d\u2014", "''\"\" ", strict=True)))
-_CAMEL: Final = re.compile(r"[^\W\d_]*[a-z][A-Z]")
+_CAMEL: Final = compile_later(r"[^\W\d_]*[a-z][A-Z]")
 _ENDINGS: Final = ("ing", "ies", "es", "s", "e", "y")
 _STEM_CHARS_MIN: Final = 2
 _SUBJECT_WORDS_MAX: Final = 12

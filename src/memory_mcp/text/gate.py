@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from memory_mcp.domain.record import Kind
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.recalled import drop_repeated, separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern, load_table
@@ -63,9 +64,9 @@ _REASONS: Final[dict[ChatterClass, str]] = {
 }
 _CAPABILITY: Final = "is a question about what the assistant can do."
 
-_DATA: Final = re.compile(r"\s*(?:\{.*\}|\[[^\]\w]*[\"'{\[\d].*\])\s*", re.DOTALL)
-_CLAUSE: Final = re.compile(r";\s+")
-_WORD: Final = re.compile(r"[^\W\d_][\w']*|[👍🙏🎉😀😂👌]")
+_DATA: Final = compile_later(r"\s*(?:\{.*\}|\[[^\]\w]*[\"'{\[\d].*\])\s*", re.DOTALL)
+_CLAUSE: Final = compile_later(r";\s+")
+_WORD: Final = compile_later(r"[^\W\d_][\w']*|[👍🙏🎉😀😂👌]")
 _PROSE_WORDS_MIN: Final = 5
 """So many words, beside code or small talk, may say something that lasts."""
 _OUTPUT_SHARE: Final = 0.5

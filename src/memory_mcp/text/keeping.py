@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import Any, Final, get_args
 
 from memory_mcp.domain.captures import CaptureCategory
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.tables import load_pattern, load_table
 
 Features = Mapping[str, float]
 
-_WORD: Final = re.compile(r"[^\W\d_][\w']*")
+_WORD: Final = compile_later(r"[^\W\d_][\w']*")
 _STEM_CHARS: Final = 5
 _MESSAGE_WEIGHT: Final = 0.7
 """What is said beside a sentence tells less of it than its own words."""
@@ -24,14 +25,14 @@ _LENGTH_STEP: Final = 10
 _LENGTH_MAX: Final = 3.0
 _BRIEF_WORDS: Final = (4, 7)
 _FORMS: Final[Mapping[str, re.Pattern[str]]] = {
-    "number": re.compile(r"\d"),
-    "identifier": re.compile(r"[a-z][A-Z]|_|\w\.\w|\w/\w"),
-    "name": re.compile(r"(?<=[a-z,:] )[A-Z]\w"),
-    "comma": re.compile(","),
-    "colon": re.compile(":"),
-    "exclamation": re.compile("!"),
-    "dots": re.compile(r"\.\."),
-    "quote": re.compile("\ufffc"),
+    "number": compile_later(r"\d"),
+    "identifier": compile_later(r"[a-z][A-Z]|_|\w\.\w|\w/\w"),
+    "name": compile_later(r"(?<=[a-z,:] )[A-Z]\w"),
+    "comma": compile_later(","),
+    "colon": compile_later(":"),
+    "exclamation": compile_later("!"),
+    "dots": compile_later(r"\.\."),
+    "quote": compile_later("\ufffc"),
 }
 _PATTERNS: Final = ("lasting", "moment", "broken", "announces", "order", "everywhere", "anaphoric")
 

@@ -41,12 +41,13 @@ from memory_mcp.domain.record import (
     truncate_to_milliseconds,
 )
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
 
 EVENT_KINDS: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary"})
 """Kinds of records that are events of a node; all are of the layer recall."""
 
-_SPAN: Final = re.compile(
+_SPAN: Final = compile_later(
     r"\s*(\d{1,6})\s*(?:(s)(?:ecs?|econds?)?|(m)(?:ins?|inutes?)?|(h)(?:rs?|ours?)?|(d)(?:ays?)?"
     r"|(w)(?:eeks?)?)\s*",
     re.IGNORECASE,

@@ -27,6 +27,7 @@ from memory_mcp.domain.profile import (
 )
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.tables import fill
 from memory_mcp.text.user_facts import find_facts, is_plain_goal, parse_values, shared_parts
 
@@ -282,7 +283,7 @@ def _rank_entry(entry: ProfileEntry) -> tuple[bool, RecordId]:
 _CHARS_MAX: Final[dict[ProfileField, int]] = {"name": 40, "goal": 140}
 _USUAL_CHARS_MAX: Final = 60
 
-_MARKUP: Final = re.compile(r"[<>{}\[\]`|\\#*_~$]|https?:|\w\(\)")
+_MARKUP: Final = compile_later(r"[<>{}\[\]`|\\#*_~$]|https?:|\w\(\)")
 
 _SHAPES: Final[dict[ProfileField, str]] = {
     "name": r"{name}|"

@@ -9,9 +9,11 @@ and German; what is in doubt counts as an instruction.
 import re
 from typing import Final, Literal
 
+from memory_mcp.patterns import compile_later
+
 PromptSort = Literal["instruction", "question", "aside"]
 
-_COURTESY: Final = re.compile(
+_COURTESY: Final = compile_later(
     r"\W*(?:thanks|thank you|thx|cheers|great|perfect|nice|cool|good|fine|yes|yep|yeah|no|nope|ok"
     r"|okay|sure|right|alright|go on|go ahead|continue|carry on|next|lgtm|danke|super|gut|prima|ja"
     r"|nein|weiter|mach weiter|passt)\b",
@@ -19,7 +21,7 @@ _COURTESY: Final = re.compile(
 )
 _COURTESY_WORDS_MAX: Final = 8
 """A longer prompt says something after its courtesy."""
-_ASIDE: Final = re.compile(
+_ASIDE: Final = compile_later(
     # what the conversation knows
     r"\b(?:undo|revert|redo|repeat|take back)\b[^.\n]{0,20}\b(?:last|previous|latest|your)\b"
     r"|\b(?:summary|summari[sz]e|recap|zusammenfass\w*|fass\w*\b[^.\n]{0,30}\bzusammen)\b"
@@ -36,18 +38,18 @@ _ASIDE: Final = re.compile(
     r"|\b(?:sort|order|sortier\w*)\b[^.\n]{0,60}\balphabeti\w*",
     re.IGNORECASE,
 )
-_POLITE: Final = re.compile(
+_POLITE: Final = compile_later(
     r"\W*(?:can|could|would|will) you\b|\W*(?:k\u00f6nntest|kannst|w\u00fcrdest) du\b",
     re.IGNORECASE,
 )
-_QUESTION: Final = re.compile(
+_QUESTION: Final = compile_later(
     r"\W*(?:what|how|why|when|where|which|who|whose|is|are|was|were|do|does|did|has|have|should|shall"
     r"|was|wie|warum|wieso|wann|wo|wohin|welche\w*|wer|wem|wessen|ist|sind|hat|haben|soll\w*)\b",
     re.IGNORECASE,
 )
 _RULES: Final = frozenset({"convention", "decision", "lesson", "preference"})
 """Kinds of memories that say how something is to be done."""
-_NORM: Final = re.compile(
+_NORM: Final = compile_later(
     r"\b(?:never|always|only|must(?:n't)?|may not|not allowed|do not|don't|can't|cannot"
     r"|should(?:n't)?|has to|have to|fails?|breaks?"
     r"|nie|niemals|immer|nur|muss|m\u00fcssen|darf|d\u00fcrfen|soll\w*)\b",

@@ -11,26 +11,27 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.sentences import fold_words, split_sentences, strip_mark
 
-_FENCE: Final = re.compile(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)", re.IGNORECASE)
+_FENCE: Final = compile_later(r"(?:<|&lt;)\s*(/?)\s*memory\b[^<>]{0,200}?(?:>|&gt;)", re.IGNORECASE)
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 _QUOTED: Final = r"[>|\s]*"
-_ID: Final = re.compile(rf"\s*\[{_UUID}\]\W*$", re.IGNORECASE)
+_ID: Final = compile_later(rf"\s*\[{_UUID}\]\W*$", re.IGNORECASE)
 """Ends a line of a context; the line may be broken."""
-_ITEM_START: Final = re.compile(rf"{_QUOTED}[-*•]\s")
-_RESULT_END: Final = re.compile(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re.IGNORECASE)
+_ITEM_START: Final = compile_later(rf"{_QUOTED}[-*•]\s")
+_RESULT_END: Final = compile_later(rf"{_QUOTED}(?:\[[^\[\]]*\]\s*)?{_UUID}\W*$", re.IGNORECASE)
 """Stands below a search result of the command line: its kind and id."""
-_SCORED: Final = re.compile(rf"{_QUOTED}[01]\.\d\d\s+(?=\S)")
-_INDENTED: Final = re.compile(rf"{_QUOTED}\s")
-_SENTENCE_END: Final = re.compile(r"(?:[.!?:…]\W*|^\s*)$")
-_EXPLAINS: Final = re.compile(rf"{_QUOTED}(?:why: |characters [\d,]+ to )")
+_SCORED: Final = compile_later(rf"{_QUOTED}[01]\.\d\d\s+(?=\S)")
+_INDENTED: Final = compile_later(rf"{_QUOTED}\s")
+_SENTENCE_END: Final = compile_later(r"(?:[.!?:…]\W*|^\s*)$")
+_EXPLAINS: Final = compile_later(rf"{_QUOTED}(?:why: |characters [\d,]+ to )")
 """Stands below that: why it was found, or which passage of it is shown."""
-_SCORE_PARTS: Final = re.compile(rf"{_QUOTED}(?:score  .*  memory|[01]\.\d\d  .*{_UUID})\W*$")
+_SCORE_PARTS: Final = compile_later(rf"{_QUOTED}(?:score  .*  memory|[01]\.\d\d  .*{_UUID})\W*$")
 """A row of the table below the results, which says what each score is made of."""
-_JSON_ID: Final = re.compile(rf"\\?\"memoryId\\?\"\s*:\s*\\?\"{_UUID}", re.IGNORECASE)
-_JSON_LINE: Final = re.compile(rf"{_QUOTED}(?:[\[\]{{}},\s]+|\"\w+\"\s*:.*|\"[^\"]*\",?)\s*$")
-_JSON_TEXT: Final = re.compile(
+_JSON_ID: Final = compile_later(rf"\\?\"memoryId\\?\"\s*:\s*\\?\"{_UUID}", re.IGNORECASE)
+_JSON_LINE: Final = compile_later(rf"{_QUOTED}(?:[\[\]{{}},\s]+|\"\w+\"\s*:.*|\"[^\"]*\",?)\s*$")
+_JSON_TEXT: Final = compile_later(
     r'"(?:content|title|summary|lesson|context)"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL
 )
 
@@ -39,8 +40,8 @@ _BROKEN_LINES_MAX: Final = 8
 _FOUND_LINES_MAX: Final = 1_000
 """A memory has 8,000 characters at most, and hardly so many lines."""
 
-_IDS: Final = re.compile(_UUID)
-_HEADING: Final = re.compile(
+_IDS: Final = compile_later(_UUID)
+_HEADING: Final = compile_later(
     r"\s*(?:## |Head: branch |Now: |User: |[{}\[\],]*\s*$|\"(?:results|mode|success|message)\")"
 )
 

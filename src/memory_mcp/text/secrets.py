@@ -19,15 +19,16 @@ from typing import Final
 from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.outcomes import Redaction
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.secret_values import EXTENTS, Extent, find_in_tables, name_hints
 from memory_mcp.text.tables import fill, fill_parts, load_table
 
-_MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
-_PRIVATE: Final = re.compile(r"<(?P<close>/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
+_MARKER: Final = compile_later(r"\[redacted:[a-z0-9-]{1,40}\]")
+_PRIVATE: Final = compile_later(r"<(?P<close>/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _QUOTES: Final = "`'\""
-_LINE_OPENS: Final = re.compile(r"(?:^|\n)[ \t>*-]{0,8}$")
+_LINE_OPENS: Final = compile_later(r"(?:^|\n)[ \t>*-]{0,8}$")
 _LINE_OPENS_CHARS: Final = 9
-_BOTH_NAMED: Final = re.compile(r"\s{0,4}(?:and|or|und|oder|to|bis|\.{2,3}|\u2026)\s{0,4}")
+_BOTH_NAMED: Final = compile_later(r"\s{0,4}(?:and|or|und|oder|to|bis|\.{2,3}|\u2026)\s{0,4}")
 """Between two tags that are spoken of: `<private> and </private>`."""
 _ROUNDS_MAX: Final = 4
 """A removal can lay bare what stood too close to its neighbour; in practice one is enough."""

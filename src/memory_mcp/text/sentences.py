@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from memory_mcp.patterns import compile_later
+
 MONTHS: Final = {
     name: number
     for number, names in enumerate(
@@ -23,7 +25,7 @@ MONTHS: Final = {
 }  # fmt: skip
 """The number of each month, by its names in English and German."""
 _CLOSING: Final = "[\"')\\]}*_`»\u201d\u2019]"
-_END: Final = re.compile(
+_END: Final = compile_later(
     rf"(?<![.!?…])[.!?…]++{_CLOSING}*+\s+|[。！？]++[」』）\"')]*+\s*"  # noqa: RUF001
 )
 _LOWER: Final = "[a-zß-öø-ÿ]"
@@ -32,7 +34,7 @@ _NEXT: Final = (
     r"(?i:(?:I|my|we|our|you|it|this|that|the|he|she|they|ich|wir|es|sie|mein\w*)\b(?!\.))"
 )
 """Words that begin a sentence, never behind an initial or ordinal: "I am 34. I live in Rome"."""
-_GOES_ON: Final = re.compile(
+_GOES_ON: Final = compile_later(
     rf"""
     (?<![\w.])(?:
       (?:Dr|Mr|Mrs|Ms|Prof|St|vs|ca|approx|bzw|incl|inkl|[Ee]\.g|[Ii]\.e|[Zz]\.B|[Dd]\.h)\.\n
@@ -52,9 +54,9 @@ _GOES_ON: Final = re.compile(
 """Matches around a gap (here a line end) behind which the same sentence goes on."""
 _AROUND_CHARS: Final = 24
 """No abbreviation and no month is longer."""
-_MARK: Final = re.compile(rf"(?:(?:[-*+•>#]++|\d{{1,2}}[.)])\s++(?!{_MONTH}))+")
-_WORD: Final = re.compile(r"\w+")
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_MARK: Final = compile_later(rf"(?:(?:[-*+•>#]++|\d{{1,2}}[.)])\s++(?!{_MONTH}))+")
+_WORD: Final = compile_later(r"\w+")
+_CODE: Final = compile_later(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTES: Final = str.maketrans(
     dict(zip("\u2018\u2019\u02bc\u201c\u201d\u201e", "'''\"\"\"", strict=True))
 )
@@ -106,11 +108,11 @@ def _split_line(line: str) -> Iterator[str]:
     yield line[start:]
 
 
-_SENTENCE_PAUSE: Final = re.compile(r"\n|(?<=[.!?\u2026])\s|(?<=[\u3002\uff01\uff1f])")
-_WORD_PAUSE: Final = re.compile(r"\s")
+_SENTENCE_PAUSE: Final = compile_later(r"\n|(?<=[.!?\u2026])\s|(?<=[\u3002\uff01\uff1f])")
+_WORD_PAUSE: Final = compile_later(r"\s")
 _PAUSES: Final = (
-    re.compile(r"\n\s*\n"),
-    re.compile(r"\n"),
+    compile_later(r"\n\s*\n"),
+    compile_later(r"\n"),
     _SENTENCE_PAUSE,
     _WORD_PAUSE,
 )

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-_PART: Final = re.compile(r"\{([a-z_]+)\}")
+from memory_mcp.patterns import compile_later
+
+_PART: Final = compile_later(r"\{([a-z_]+)\}")
 
 
 @cache

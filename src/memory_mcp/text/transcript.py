@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from memory_mcp.domain.sessions import Turn
+from memory_mcp.patterns import compile_later
 
 _Entry = Mapping[str, Any]
 
-_NOTE: Final = re.compile(
+_NOTE: Final = compile_later(
     r"<(system-reminder|command-name|command-message|command-args|command-contents|"
     r"local-command-stdout|local-command-stderr|local-command-caveat|bash-input|bash-stdout|"
     r"bash-stderr|user-memory-input|task-notification)>.*?</\1>",

@@ -16,6 +16,7 @@ from typing import Any, Final
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.profile import MULTI_VALUED, ProfileFact, ProfileField
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import fill, fill_parts, load_pattern, load_table
 
@@ -167,7 +168,7 @@ _MONTHS: Final = (
 )
 _MONTH_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTHS_A_YEAR: Final = len(_MONTH_DAYS)
-_AND: Final = re.compile(r",? (?:and|und|as well as|sowie) |, ")
+_AND: Final = compile_later(r",? (?:and|und|as well as|sowie) |, ")
 _PLACED: Final[tuple[ProfileField, ...]] = ("city", "country", "time_zone")
 
 
@@ -325,11 +326,11 @@ _VALUES: Final[dict[ProfileField, Callable[[str], list[str]]]] = {
 _SENTENCE_CHARS_MAX: Final = 400
 """A longer sentence is a document's, and would take the patterns long."""
 
-_QUOTED: Final = re.compile(
+_QUOTED: Final = compile_later(
     r"\"([^\"\n]{0,400})\"|[»«]([^»«\n]{0,400})[»«]"
     r"|(?<!\w)'([^'\n]{3,400})'(?!\w)|`([^`\n]{0,400})`"
 )
-_PROPER: Final = re.compile(r"[A-ZÀ-Þ][\w-]*(?: [A-ZÀ-Þ][\w-]*)?")
+_PROPER: Final = compile_later(r"[A-ZÀ-Þ][\w-]*(?: [A-ZÀ-Þ][\w-]*)?")
 _QUOTE_MARK: Final = "\ufffc"  # stands for what was said by somebody else
 
 
@@ -366,7 +367,7 @@ def _replace_quote(found: re.Match[str]) -> str:
 _Statement = tuple[list[ProfileFact], int]
 """Facts, and where in the sentence their statement ends."""
 
-_APPOSED: Final = re.compile(r",? ")
+_APPOSED: Final = compile_later(r",? ")
 
 
 def find_facts(text: str) -> tuple[ProfileFact, ...]:

@@ -75,6 +75,11 @@ def select_lines(
     return sorted(newest.values(), key=lambda line: (line.at, line.move or ""))
 
 
+def brings_records(timeline: Timeline, line: Line, holding: Container[SegmentId]) -> bool:
+    """Whether any record lies on the line beyond its branch; `holding` are the segments of all."""
+    return bool(_find_last_written(timeline, line, holding))
+
+
 def limit_nodes(nodes: Sequence[LogNode], limit: int, here: BranchName) -> list[LogNode]:
     """The newest of these nodes, at most so many, above one that stands for all the others.
 

@@ -22,12 +22,13 @@ from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import address, name_argument, name_decision, name_step
+from memory_mcp.patterns import compile_later
 from memory_mcp.timeline.graph import select_lines
 
 START: Final = "start"
 """The target before the first checkpoint: it leaves everything on the timeline."""
 
-_PHASE: Final = re.compile(r"(?:phase[\s_-]*)?(\d{1,4})", re.IGNORECASE)
+_PHASE: Final = compile_later(r"(?:phase[\s_-]*)?(\d{1,4})", re.IGNORECASE)
 
 
 @frozen

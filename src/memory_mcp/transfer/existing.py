@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.git import choose_segment
@@ -36,14 +36,13 @@ class Inventory:
     branch: BranchName
     segment: SegmentId
     view: View
-    project_ids: AbstractSet[RecordId]
-    user_ids: AbstractSet[RecordId]
+    ids_of: Mapping[Reach, AbstractSet[RecordId]]
     erased: AbstractSet[RecordId]
 
     @property
     def ids(self) -> AbstractSet[RecordId]:
-        """The ids of both banks."""
-        return self.project_ids | self.user_ids
+        """The ids of all banks."""
+        return frozenset[RecordId]().union(*self.ids_of.values())
 
 
 @frozen
@@ -57,7 +56,7 @@ class ExistingRecords:
     same_id: Mapping[RecordId, Record]
     visible: AbstractSet[RecordId]
     successors: Mapping[RecordId, Record]
-    by_statement: Mapping[tuple[bool, str], Sequence[Record]]
+    by_statement: Mapping[tuple[Reach, str], Sequence[Record]]
 
     def find_twins(self, record: Record) -> Sequence[Record]:
         """Visible records with this very statement, and tombstones that reject it."""
@@ -105,11 +104,15 @@ async def take_inventory(workspace: Workspace) -> Inventory:
         erased |= await bank.index.erased()
         if bank.mirror:
             erased |= await bank.mirror.outbox.gone()
-    project_ids, user_ids = ids
     view = make_view(workspace, timeline)
     segment = choose_segment(workspace, timeline)
     return Inventory(
-        timeline, workspace.caller.branch, segment, view, project_ids, user_ids, erased
+        timeline,
+        workspace.caller.branch,
+        segment,
+        view,
+        dict(zip(workspace.reaches, ids, strict=True)),
+        erased,
     )
 
 
@@ -120,7 +123,8 @@ async def load_existing(
     wanted = {record.id for record in records} & inventory.ids
     same_id: dict[RecordId, Record] = {}
     visible: set[RecordId] = set()
-    for bank, ids in _banks_with_ids(workspace, inventory):
+    for reach, ids in inventory.ids_of.items():
+        bank = workspace.bank_of(reach)
         if some := wanted & ids:
             same_id |= {record.id: record for record in await load_records(bank, sorted(some))}
             visible |= await bank.index.visible(some, inventory.view)
@@ -144,30 +148,29 @@ async def _find_successors(
 
 async def _load_by_statement(
     workspace: Workspace, inventory: Inventory, records: Sequence[Record]
-) -> dict[tuple[bool, str], list[Record]]:
+) -> dict[tuple[Reach, str], list[Record]]:
     """Visible records with the statements of these, and tombstones of any bank.
 
     A bank whose index cannot be asked is left out, as when one memory is added.
     """
-    found: dict[tuple[bool, str], list[Record]] = defaultdict(list)
+    found: dict[tuple[Reach, str], list[Record]] = defaultdict(list)
     statements = sorted({record.statement for record in records} - {""}) if inventory.ids else []
     for start in range(0, len(statements), _STATEMENTS_MAX):
         filters = Filters(statements=frozenset(statements[start : start + _STATEMENTS_MAX]))
-        for bank in workspace.banks:
+        for reach, bank in zip(workspace.reaches, workspace.banks, strict=True):
             try:
                 ids = await bank.index.find(inventory.view, filters, NO_LIMIT)
             except StoreError:
                 continue
             for record in await load_records(bank, ids):
-                of_user = (bank is workspace.user,)
-                for scope in (True, False) if record.kind == "tombstone" else of_user:
-                    found[scope, record.statement].append(record)
+                for each in workspace.reaches if record.kind == "tombstone" else (reach,):
+                    found[each, record.statement].append(record)
     return found
 
 
-def statement_key(record: Record) -> tuple[bool, str]:
-    """Whether the record is the user's, and what it states."""
-    return record.scope.project is None, record.statement
+def statement_key(record: Record) -> tuple[Reach, str]:
+    """Whose the record is, and what it states."""
+    return record.scope.reach, record.statement
 
 
 def summarise_in_line(record: Record) -> str:
@@ -202,8 +205,9 @@ async def find_effects(
     erases: list[tuple[MemoryBank, set[RecordId]]] = []
     hides: list[tuple[MemoryBank, set[RecordId]]] = []
     replaces: list[tuple[MemoryBank, set[RecordId]]] = []
-    for bank, ids in _banks_with_ids(workspace, inventory):
-        own = [r for r in records if (r.scope.project is None) is (bank is workspace.user)]
+    for reach, ids in inventory.ids_of.items():
+        bank = workspace.bank_of(reach)
+        own = [record for record in records if record.scope.reach == reach]
         erased = {id_ for record in own for id_ in record.erases}
         if erased:
             erased = (erased | await bank.index.derived(erased)) & ids
@@ -247,9 +251,3 @@ async def _describe(touched: list[tuple[MemoryBank, set[RecordId]]]) -> TouchedM
     for bank, ids in touched:
         first += [summarise_in_line(r) for r in await load_records(bank, sorted(ids)[:NAMED_MAX])]
     return TouchedMemories(sum(len(ids) for _, ids in touched), tuple(first[:NAMED_MAX]))
-
-
-def _banks_with_ids(
-    workspace: Workspace, inventory: Inventory
-) -> tuple[tuple[MemoryBank, AbstractSet[RecordId]], ...]:
-    return (workspace.project, inventory.project_ids), (workspace.user, inventory.user_ids)

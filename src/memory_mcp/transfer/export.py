@@ -45,7 +45,10 @@ async def select_export(
     head = await load_head(workspace)
     view = make_view(workspace, head.timeline)
     await require_records_folder(workspace, view)
-    about = ExportHeader(workspace.scope, view.now, workspace.caller.branch, banks, history)
+    scope = workspace.scope
+    if "team" in banks:  # beside the project: it says whose each bank is
+        scope = scope.model_copy(update={"team": workspace.caller.team})
+    about = ExportHeader(scope, view.now, workspace.caller.branch, banks, history)
     selected: list[tuple[MemoryBank, Sequence[RecordId]]] = []
     last: Record | None = None
     for reach in banks:

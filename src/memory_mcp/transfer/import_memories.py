@@ -9,7 +9,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -78,7 +78,9 @@ async def import_memories(
                 "nothing was changed."
             )
         await _complete(workspace)
-        async with workspace.project.writing, workspace.user.writing:
+        async with AsyncExitStack() as stack:
+            for bank in workspace.banks:
+                await stack.enter_async_context(bank.writing)
             plan = await plan_import(workspace, parsed, reach, advance)
             if not erase:
                 _refuse_to_erase(plan)
@@ -115,6 +117,18 @@ async def check_import(workspace: Workspace, *, repair: bool) -> list[Finding]:
     return [Finding("import-unfinished", "must", what, remedy, repaired=repair)]
 
 
+def _may_complete(workspace: Workspace, record: Record) -> bool:
+    """Whether it is the project's, or this user's or team's: others have to repeat their import."""
+    scope = record.scope
+    match scope.reach:
+        case "project":
+            return True
+        case "team":
+            return scope.team == workspace.caller.team
+        case "user":
+            return scope.user == workspace.scope.user
+
+
 async def _complete(workspace: Workspace) -> int:
     records = await workspace.journal.noted()
     if records:
@@ -125,6 +139,7 @@ async def _complete(workspace: Workspace) -> int:
             record
             for record in records
             if record.id not in erased
+            and _may_complete(workspace, record)
             and (record.move is not None or record.segment not in forgotten)
         ]
         await _store_records(workspace, wanted, _ignore_progress)
@@ -225,7 +240,7 @@ async def _update_profile(workspace: Workspace, records: Sequence[Record]) -> tu
     """Derive the user's profile from the records; not part of the atomic step."""
     notes: list[str] = []
     for record in records:
-        if record.scope.project is None:
+        if record.scope.reach == "user":
             notes += await sync_profile(workspace, record)
     return tuple(dict.fromkeys(notes))
 
@@ -233,7 +248,7 @@ async def _update_profile(workspace: Workspace, records: Sequence[Record]) -> tu
 def _split_by_bank(
     workspace: Workspace, records: Sequence[Record]
 ) -> list[tuple[MemoryBank, list[Record]]]:
-    of_user = [record for record in records if record.scope.project is None]
-    of_project = [record for record in records if record.scope.project is not None]
-    banks = ((workspace.project, of_project), (workspace.user, of_user))
-    return [(bank, some) for bank, some in banks if some]
+    found: dict[Reach, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.scope.reach, []).append(record)
+    return [(workspace.bank_of(reach), some) for reach, some in found.items()]

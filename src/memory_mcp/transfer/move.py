@@ -1,9 +1,9 @@
 """Carry a project's and a user's memories from one store to another, as they are.
 
-Nothing is taken away where they come from. The order: what was erased, so that nothing comes back;
-the records, oldest first; the head. After a cut the same call goes on where it was, because a
-record that is there already is not written again. In the end both sides are read once more and
-compared.
+A team's stay where the team is. Nothing is taken away where they come from. The order: what was
+erased, so that nothing comes back; the records, oldest first; the head. After a cut the same call
+goes on where it was, because a record that is there already is not written again. In the end both
+sides are read once more and compared.
 """
 
 from collections.abc import Collection
@@ -21,7 +21,7 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import StoreDamagedError, StoreUnavailableError
 from memory_mcp.transfer.plan import ReportProgress
 
-_REACHES: Final[tuple[Reach, Reach]] = ("project", "user")
+_MOVED: Final[tuple[Reach, ...]] = ("project", "user")
 
 
 async def move_memories(
@@ -41,18 +41,19 @@ async def move_memories(
                 "An import or another move is under way there. Wait until it is done, and repeat."
             )
         head = await load_head(source)
-        for bank, other in zip(source.banks, target.banks, strict=True):
+        for reach in _MOVED:
+            bank, other = source.bank_of(reach), target.bank_of(reach)
             await other.index.remember_erased(await bank.index.logged())
             await _copy_records(bank, other, advance)
             await other.index.catch_up()
         await _copy_head(source, target)
         compared = [
-            await _compare(reach, bank, other)
-            for reach, bank, other in zip(_REACHES, source.banks, target.banks, strict=True)
+            await _compare(reach, source.bank_of(reach), target.bank_of(reach)) for reach in _MOVED
         ]
         there = await load_head(target)
         moves = head.timeline.moves
-        return MoveReport(tuple(compared), len(moves), moves <= there.timeline.moves)
+        same_head = moves <= there.timeline.moves
+        return MoveReport(tuple(compared), len(moves), same_head, source.caller.team)
 
 
 async def _copy_records(bank: MemoryBank, other: MemoryBank, advance: ReportProgress) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, derive_id, parse_id_time
 from memory_mcp.domain.normalise import pluralise
-from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, Scope
+from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, RecordContext, Scope
 from memory_mcp.domain.transfer import LeftOutItem, ParsedExport
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.errors import InvalidRequestError
@@ -23,7 +23,8 @@ from memory_mcp.text.secrets import RedactedText
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.existing import FORGOTTEN, ExistingRecords, Inventory
 
-Place = tuple[SegmentId, BranchName, Scope, Lineage]
+Place = tuple[SegmentId, BranchName, Scope, Lineage, str]
+"""Segment, branch, the scope of the project's records, lineage, and the writer's team."""
 
 _TEXTS: Final = ("content", "title", "category", "key")
 _ORIGIN_TEXTS: Final = ("client", "session", "git_branch")
@@ -37,11 +38,15 @@ _KEY_PREFIXES: Final = ("project", "phase", "gardener")
 
 @dataclass
 class RecordSelection:
-    """Selects the wanted records of an export, and collects what becomes of the others."""
+    """Selects the wanted records of an export, and collects what becomes of the others.
+
+    `banks` are those that the export is of, `there` those of this workspace.
+    """
 
     secrets: SecretPolicy
     reach: Reach | None
     banks: tuple[Reach, ...]
+    there: tuple[Reach, ...]
     known: int = 0
     left_out: list[LeftOutItem] = field(default_factory=list[LeftOutItem])
     redactions: Counter[str] = field(default_factory=Counter[str])
@@ -59,8 +64,10 @@ class RecordSelection:
     ) -> Iterator[Record]:
         """The records of the wanted scope that were not forgotten; known ones are among them."""
         for record in records:
-            scope = "user" if record.scope.project is None else "project"
-            if scope not in self.banks:
+            scope = record.scope.reach
+            if scope not in self.there:
+                self.leave_out(record, f"belongs to a {scope}, and there is none here")
+            elif scope not in self.banks:
                 self.leave_out(record, f"belongs to the {scope} scope, of which the export is not")
             elif self.reach is not None and scope != self.reach:
                 self.leave_out(record, f"belongs to the {scope} scope, which was not asked for")
@@ -112,11 +119,11 @@ def rename_project(own: ParsedExport, scope: Scope, inventory: Inventory) -> Par
         InvalidRequestError: it is the history of another project.
     """
     theirs = own.about.scope.project
-    records = [record for record in own.records if record.scope.project is not None]
-    known = any(record.id in inventory.project_ids for record in records)
+    records = [record for record in own.records if record.scope.reach == "project"]
+    known = any(record.id in inventory.ids_of["project"] for record in records)
     if not records or theirs == scope.project or known:
         return own
-    if inventory.project_ids:
+    if inventory.ids_of["project"]:
         raise InvalidRequestError(
             f"It is the history of the project {theirs!r}, and this is {scope.project!r}: two "
             "histories do not become one. Export there without --history, and import that. "
@@ -136,7 +143,7 @@ def refuse_root_forget(records: list[Record], inventory: Inventory) -> None:
         InvalidRequestError: one does, and this project has records.
     """
     for record in records:
-        if inventory.project_ids and record.move is not None and ROOT in record.move.forgets:
+        if inventory.ids_of["project"] and record.move is not None and ROOT in record.move.forgets:
             raise InvalidRequestError(
                 f"The export gives up the first part of the timeline for good (record {record.id}),"
                 " and that would erase what is here. Export without --history, and import that. "
@@ -193,7 +200,8 @@ def _refuse_secret_names(records: list[Record], secrets: SecretPolicy) -> None:
     """
     names: set[str] = set()
     for record in records:
-        names |= {record.scope.user, record.scope.project or "", record.branch or ""}
+        names |= {record.scope.user, record.scope.project or "", record.scope.team or ""}
+        names.add(record.branch or "")
         names |= {record.move.branch, *record.move.opens} if record.move else set()
     if any(redact_text(name, secrets).redactions for name in names):
         raise InvalidRequestError(
@@ -245,15 +253,16 @@ def _summarise_checkpoint(checkpoint: Record) -> Record:
 
 def _place_record(record: Record, present: AbstractSet[RecordId], place: Place) -> Record:
     """The record at this place. Sources that are absent are not named: they count as abandoned."""
-    segment, branch, scope, lineage = place
-    of_user = record.scope.project is None
-    same_key = of_user or record.scope.project == scope.project
+    segment, branch, scope, lineage, team = place
+    context = RecordContext(record.id, record.created_at, segment, branch, scope, record.origin,
+                            lineage, team)  # fmt: skip
+    same_key = record.scope.project in (None, scope.project)
     return record.model_copy(
         update={
             "segment": None if record.durable else segment,
             "branch": None if record.durable else branch,
             "lineage": Lineage() if record.durable else lineage,
-            "scope": Scope(user=scope.user) if of_user else scope,
+            "scope": context.scope_of(record.scope.reach),
             "key": record.key if same_key else _rename_key(record, scope),
             "move": None,
             "erases": (),

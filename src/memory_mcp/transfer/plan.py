@@ -70,8 +70,8 @@ class ImportPlan:
     redactions: Counter[str] = field(default_factory=Counter[str])
     notes: list[str] = field(default_factory=list[str])
     effects: ImportEffects = field(default_factory=ImportEffects)
-    _statements: dict[tuple[bool, str], Record] = field(
-        default_factory=dict[tuple[bool, str], Record]
+    _statements: dict[tuple[Reach, str], Record] = field(
+        default_factory=dict[tuple[Reach, str], Record]
     )
 
     def report(self, parsed: ParsedSource, *, dry: bool) -> ImportReport:
@@ -143,6 +143,7 @@ async def plan_import(
     Raises:
         InvalidRequestError: an export of ours cannot be taken as it is; the message says why.
     """
+    workspace.banks_of(reach)  # refuses a team that is not there, before anything is read
     inventory = await take_inventory(workspace)
     if parsed.own is not None:
         plan = await _plan_own(workspace, parsed.own, reach, inventory)
@@ -162,7 +163,7 @@ async def _plan_own(
             raise InvalidRequestError(
                 f"The export is not right: record {record.id}: {fault} Nothing was changed."
             )
-    selection = RecordSelection(workspace.policy.secrets, reach, own.about.banks)
+    selection = RecordSelection(workspace.policy.secrets, reach, own.about.banks, workspace.reaches)
     if own.about.history:
         own = rename_project(own, workspace.scope, inventory)
         existing = await load_existing(workspace, inventory, own.records)
@@ -172,7 +173,7 @@ async def _plan_own(
     else:
         tip = inventory.segment
         lineage = inventory.timeline.lineage(inventory.branch, tip)
-        place = (tip, inventory.branch, workspace.scope, lineage)
+        place = (tip, inventory.branch, workspace.scope, lineage, workspace.caller.team)
         placed = list(place_records(selection, own, inventory, place=place))
         existing = await load_existing(workspace, inventory, placed)
         for record in placed:
@@ -205,7 +206,10 @@ async def _plan_foreign(
         if isinstance(cleaned, LeftOutItem):
             plan.left_out.append(cleaned)
             continue
-        circumstances = (cleaned.at, tip, inventory.branch, workspace.scope, origin, lineage)
+        circumstances = (
+            cleaned.at, tip, inventory.branch, workspace.scope, origin, lineage,
+            workspace.caller.team,
+        )  # fmt: skip
         records = [
             build_record(draft, RecordContext(id_, *circumstances)) for id_, draft in cleaned.pieces
         ]

@@ -11,7 +11,7 @@ from typing import Final
 from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import BATCH_IDS_MAX
-from memory_mcp.domain.record import Record, Scope, cut_title
+from memory_mcp.domain.record import Reach, Record, cut_title
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import load_head, make_writing
 from memory_mcp.engine.recovery import drop_from_head
@@ -66,12 +66,12 @@ async def erase_pending(workspace: Workspace) -> list[PendingErasure]:
     if not done:
         return done
     timeline = (await load_head(workspace)).timeline
-    for bank in workspace.banks:
+    for reach, bank in zip(workspace.reaches, workspace.banks, strict=True):
         ids = sorted(await bank.records.ids() & {waiting.id for waiting in done})
         await drop_from_head(workspace, ids)
         for start in range(0, len(ids), BATCH_IDS_MAX):
             batch = ids[start : start + BATCH_IDS_MAX]
-            await bank.keep(_build_tombstone(workspace, bank, timeline, batch))
+            await bank.keep(_build_tombstone(workspace, reach, timeline, batch))
             await bank.erase(set(batch))
         if ids:
             await withdraw_removed(workspace, bank)
@@ -87,18 +87,17 @@ async def _find_pending(bank: MemoryBank) -> set[RecordId]:
 
 
 def _build_tombstone(
-    workspace: Workspace, bank: MemoryBank, timeline: Timeline, ids: Collection[RecordId]
+    workspace: Workspace, reach: Reach, timeline: Timeline, ids: Collection[RecordId]
 ) -> Record:
     """A tombstone outside the timeline, so that no backtrack brings back what it names."""
     place = make_writing(workspace, timeline, workspace.clock.now())
-    mine = bank is workspace.user
     return Record(
         id=place.id,
         kind="tombstone",
         content="Erased on request, after another machine forgot it.",
         supersedes=tuple(ids),
         erases=tuple(ids),
-        scope=Scope(user=place.scope.user) if mine else place.scope,
+        scope=place.scope_of(reach),
         origin=place.origin,
         created_at=place.at,
     )

@@ -11,11 +11,12 @@ from ipaddress import ip_address
 from typing import Final
 
 from memory_mcp.config.values import Network
+from memory_mcp.patterns import compile_later
 from memory_mcp.server.http.asgi import Scope, find_headers
 from memory_mcp.server.http.issuer import Issuer
 from memory_mcp.server.tokens import Identity, TokenFile
 
-_BEARER: Final = re.compile(rb"bearer +([!-~]+)", re.IGNORECASE)
+_BEARER: Final = compile_later(rb"bearer +([!-~]+)", re.IGNORECASE)
 
 
 class Authenticator:

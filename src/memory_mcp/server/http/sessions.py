@@ -6,11 +6,11 @@ The SDK refuses a new session if there are too many, whether or not somebody use
 import asyncio
 import json
 import logging
-import re
 from dataclasses import dataclass, field
 from typing import Final
 
 from memory_mcp.domain.limits import HTTP_SESSIONS_MAX
+from memory_mcp.patterns import compile_later
 from memory_mcp.server.http.asgi import (
     App,
     Message,
@@ -25,7 +25,7 @@ from memory_mcp.server.http.asgi import (
 _LOG: Final = logging.getLogger("memory_mcp")
 
 _SESSION: Final = b"mcp-session-id"
-_SSE_SESSION: Final = re.compile(rb"[?&]session_id=([0-9a-f]{32})")
+_SSE_SESSION: Final = compile_later(rb"[?&]session_id=([0-9a-f]{32})")
 
 _WARNING_SECONDS: Final = 60.0
 """How long one line of the log stands for all the sessions that are closed."""

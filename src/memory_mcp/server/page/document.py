@@ -13,6 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from memory_mcp.patterns import compile_later
+
 PARTS: Final[Mapping[str, str]] = {
     "page.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
@@ -31,8 +33,8 @@ PARTS: Final[Mapping[str, str]] = {
 }
 """What the document is made of, with the types; a script stands below those that it needs."""
 
-_IMPORT: Final = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-_EXPORT: Final = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
+_IMPORT: Final = compile_later(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT: Final = compile_later(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
 _HEAD: Final = "<!-- head -->"
 _SCRIPT: Final = "<!-- script -->"
 

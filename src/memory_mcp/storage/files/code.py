@@ -12,10 +12,11 @@ from typing import Final
 
 from memory_mcp.domain.code_files import CodeFile
 from memory_mcp.errors import GitSilentError
+from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_git_dir
 from memory_mcp.ports.code import SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
-from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
+from memory_mcp.storage.files.host import read_index, stamp_file
 
 _FILE_BYTES_MAX: Final = 4_194_304
 """A source file that is larger was made by a program."""
@@ -29,6 +30,18 @@ _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
 
+@frozen
+class _Renames:
+    """What git is asked of a commit, for an index with this stamp; `before` counts until then."""
+
+    stamp: object
+    asked: Future[Mapping[str, str]]
+    before: Mapping[str, str]
+
+    def get(self, *, wait: bool) -> Mapping[str, str]:
+        return self.asked.result() if wait or self.asked.done() else self.before
+
+
 class LocalCode:
     """Implements `ports.CodeFiles` over a work tree."""
 
@@ -40,7 +53,7 @@ class LocalCode:
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
         self._find_renames = find_renames
-        self._renames: OrderedDict[tuple[str, str], Future[Mapping[str, str]]] = OrderedDict()
+        self._renames: OrderedDict[str, _Renames] = OrderedDict()
 
     def read(self, path: str) -> CodeFile | str:
         if not path or os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
@@ -97,28 +110,27 @@ class LocalCode:
         find = self._find_renames
         if not commit or not self._git_dir or find is None:
             return ""
-        key = commit, read_git_head(self._git_dir)[0]
-        asked = self._renames.get(key)
-        if asked is None:
-            self._renames[key] = asked = Future[Mapping[str, str]]()
+        stamp = stamp_file(os.path.join(self._git_dir, "index"))
+        known = self._renames.get(commit)
+        if known is None or known.stamp != stamp:
+            before = known.get(wait=False) if known else dict[str, str]()
+            self._renames[commit] = known = _Renames(stamp, Future(), before)
             if len(self._renames) > _RENAMES_MAX:
                 self._renames.popitem(last=False)
-            Thread(target=_answer, args=(asked, find, commit), daemon=True).start()
-        return asked.result().get(path, "") if wait or asked.done() else ""
+            Thread(target=_answer, args=(known.asked, find, commit), daemon=True).start()
+        return known.get(wait=wait).get(path, "")
 
     def find_blob(self, blob: str) -> str:
         return _find_name(self._load_index(), bytes.fromhex(blob))
 
     def _load_index(self) -> bytes:
-        """The bytes of git's index; none if there is none, or one in a form that is compressed."""
+        """The bytes of git's index, each name in full; none if there is none."""
         path = os.path.join(self._git_dir, "index")
         stamp = stamp_file(path) if self._git_dir else None
         if stamp is None:
             return b""
         if self._index[0] != stamp:
-            index = read_index(path, self._git_dir)
-            plain = int.from_bytes(index[4:8]) in _PLAIN_INDEXES
-            self._index = stamp, index if plain else b""
+            self._index = stamp, read_index(path, self._git_dir)
         return self._index[1]
 
 
@@ -134,7 +146,6 @@ def _answer(
 _HASH_BYTES: Final = 20
 _EXTENDED: Final = 0x4000
 _NAME_LENGTH: Final = 0xFFF
-_PLAIN_INDEXES: Final = (2, 3)
 
 
 def _find_name(index: bytes, blob: bytes) -> str:

@@ -11,7 +11,6 @@ repository's settings is ever started; no transport is allowed, so no missing ob
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -30,6 +29,7 @@ from memory_mcp.domain.git import (
     SeenBranch,
 )
 from memory_mcp.errors import GitSilentError
+from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
@@ -50,7 +50,8 @@ _OPERATIONS: Final = (
     "rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG",
     "sequencer",
 )  # fmt: skip
-_REVERTS: Final = re.compile(r"This reverts commit ([0-9a-f]{40,64})\b")
+_VISIT: Final = "checkout: moving from "
+_REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
 _ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
@@ -112,7 +113,8 @@ class LocalGit:
             pause = "shallow"
         elif not os.path.exists(self.files[1]) or not os.path.exists(self._reflog(branch)):
             pause = "no reflog"
-        return GitPlace(branch, commit, pause)
+        found = stamp_file(self.files[1])
+        return GitPlace(branch, commit, pause, found[1] if found else 0)
 
     def _reflog(self, branch: str) -> str:
         return os.path.join(self._common, "logs", "refs", "heads", *branch.split("/"))
@@ -143,16 +145,30 @@ class LocalGit:
                 return steps[at + 1 :], now
         return steps[-STEPS_MAX:], now
 
+    def list_visits(self, moves: int) -> Sequence[tuple[str, str]]:
+        data = self._read_moves()
+        if moves <= len(data) and data[:moves].endswith(b"\n"):
+            data = data[moves:]
+        visits: list[tuple[str, str]] = []
+        for line in data.splitlines()[-STEPS_MAX:]:
+            step = _parse_step(line)
+            if step and step.message.startswith(_VISIT):
+                visits.append((step.message.rpartition(" to ")[2], step.new))
+        return visits
+
     def find_origin(self, branch: str, commit: str) -> str:
-        data = b""
-        with suppress(OSError):
-            data = read_file(self.files[1], _REFLOG_BYTES_MAX, self._dir)
-        begin, end = "checkout: moving from ", f" to {branch}"
-        for line in reversed(data.splitlines()):
+        end = f" to {branch}"
+        for line in reversed(self._read_moves().splitlines()):
             step = _parse_step(line)
             if step and step.new == step.old == commit and step.message.endswith(end):
-                return step.message.removeprefix(begin).removesuffix(end)
+                return step.message.removeprefix(_VISIT).removesuffix(end)
         return ""
+
+    def _read_moves(self) -> bytes:
+        """The reflog of HEAD."""
+        with suppress(OSError):
+            return read_file(self.files[1], _REFLOG_BYTES_MAX, self._dir)
+        return b""
 
     def tracked(self, names: Collection[str], *, anywhere: bool = False) -> set[str]:
         trees = self._trees.list_all() if anywhere else (self._trees.own,)
@@ -237,7 +253,7 @@ class LocalGit:
 
     def find_renames(self, since: str) -> Mapping[str, str]:
         listed = self._ask(
-            ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", since, "HEAD"]
+            ["diff-index", "--cached", "-z", "-M", "--diff-filter=R", "--name-status", since]
         ).split("\0")
         return dict(zip(listed[1::3], listed[2::3], strict=False))
 

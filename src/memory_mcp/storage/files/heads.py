@@ -29,7 +29,6 @@ The lock makes moves queue; the revision makes them correct.
 import asyncio
 import hashlib
 import os
-import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -56,6 +55,7 @@ from memory_mcp.errors import (
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
 from memory_mcp.locations import STATE_FOLDER
+from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.records import litter_finding
 from memory_mcp.storage.files.trust import ProjectOwnership, compute_digest
@@ -64,6 +64,7 @@ from memory_mcp.storage.stored import (
     dump_earlier_part,
     dump_head,
     dump_history_line,
+    dump_timeline,
     parse_earlier_part,
     parse_head,
     parse_head_part,
@@ -77,7 +78,7 @@ HISTORY_FILE: Final = "history.jsonl"
 _LOCK_FILE: Final = "memory-head.lock"
 
 _PARTS: Final = "memory-head-*.jsonl"
-_HISTORY_LINE: Final = re.compile(rb'\{"id": "([0-9a-f-]{36})".*\}$')
+_HISTORY_LINE: Final = compile_later(rb'\{"id": "([0-9a-f-]{36})".*\}$')
 
 _Stamp = tuple[int, int, int, bool]
 
@@ -296,7 +297,9 @@ class LocalHeads:
         if beyond.count() > HEAD_ENTRIES_MAX:
             part = self._extend(part, beyond, head.timeline)
             earlier, beyond = head.timeline, EMPTY_TIMELINE
-        return _Loaded(head, dump_head(head, beyond, part), part, earlier, beyond)
+        return _Loaded(
+            head, dump_head(head, dump_timeline(head.timeline, beyond, part)), part, earlier, beyond
+        )
 
     def _extend(self, part: EarlierPart | None, beyond: Timeline, whole: Timeline) -> EarlierPart:
         """Add what is beyond it to an earlier part, or store the whole as a new one; durably."""

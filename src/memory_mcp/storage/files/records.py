@@ -10,7 +10,6 @@ is one store.
 
 import asyncio
 import os
-import re
 import threading
 import time
 from collections.abc import (
@@ -37,6 +36,7 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.locations import find_git_dir
+from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
 from memory_mcp.storage.files.trust import (
     ProjectOwnership,
@@ -46,7 +46,7 @@ from memory_mcp.storage.files.trust import (
 from memory_mcp.storage.stored import dump_record, load_record
 from memory_mcp.storage.threads import in_thread
 
-_MONTH: Final = re.compile(r"\d{4,}-\d\d")
+_MONTH: Final = compile_later(r"\d{4,}-\d\d")
 _SUFFIX: Final = ".json"
 _LOCK_FILE: Final = "corrections.lock"
 _SCAN_BATCH: Final = 500

@@ -2,6 +2,7 @@
 
     <user's state>/reviews/<project>/ledger    a line `<id> <word> <digest>` for each,
                                                `<id> not-<word> <digest>` where it was taken back
+    <user's state>/reviews/team/ledger         the same of what is a team's, in every project
 
 The digest is the record's, so that a word does not hold for what took its place.
 """
@@ -16,19 +17,25 @@ from memory_mcp.storage.files.trust import Ledger, compute_record_digest
 class LocalReviews:
     """Implements `ports.Reviews`."""
 
-    def __init__(self, folder: Path, disk: Disk) -> None:
-        self._ledger = Ledger(folder, disk)
+    def __init__(self, folder: Path, project: str, disk: Disk) -> None:
+        self._ledgers: dict[bool, Ledger] = {
+            False: Ledger(folder / project, disk),
+            True: Ledger(folder / "team", disk),
+        }
+
+    def _find_ledger(self, record: Record) -> Ledger:
+        return self._ledgers[record.scope.reach == "team"]
 
     def note(self, record: Record, word: str) -> None:
         if not self.knows(record, word):
-            self._ledger.add(f"{record.id} {word}", compute_record_digest(record))
+            self._find_ledger(record).add(f"{record.id} {word}", compute_record_digest(record))
 
     def withdraw(self, record: Record, word: str) -> None:
         if self.knows(record, word):
-            self._ledger.add(f"{record.id} not-{word}", compute_record_digest(record))
+            self._find_ledger(record).add(f"{record.id} not-{word}", compute_record_digest(record))
 
     def knows(self, record: Record, word: str) -> bool:
-        lines, digest = self._ledger.load(), compute_record_digest(record)
+        lines, digest = self._find_ledger(record).load(), compute_record_digest(record)
         said, taken_back = (
             [*lines.get(f"{record.id} {each}", ())].count(digest) for each in (word, f"not-{word}")
         )

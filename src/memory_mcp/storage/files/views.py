@@ -54,9 +54,10 @@ class LocalViews:
     Where the records are no files, `describe` says whether there are any, and in a text what they
     come to; None if that cannot be known now. It is noted in `head_file`, so that a hook sees it.
 
-    `users` are the user's folders of state and of memories, `whose` the user's name and the value
-    of MEMORY_HOME (or ''), as a hook sees them. `project` is None where no CLAUDE.md could
-    reference a page. `follows` names the files of git that say where a followed work tree stands.
+    `users` are the user's folders of state and of memories, `whose` the user's name and the values
+    of MEMORY_HOME and MEMORY_TEAM (or ''), as a hook sees them. `project` is None where no
+    CLAUDE.md could reference a page. `follows` names the files of git that say where a followed
+    work tree stands.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class LocalViews:
         *,
         head_file: Path,
         project: Path | None,
-        whose: tuple[str, str] = ("", ""),
+        whose: tuple[str, str, str] = ("", "", ""),
         wait_seconds: float = RENDER_LOCK_SECONDS_MAX,
         follows: Callable[[], Sequence[str]] = tuple,
         describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None,
@@ -231,8 +232,9 @@ class LocalViews:
                 await asyncio.to_thread(self._replace, self._head_file, text.encode(), b"")
 
     def _watch(self) -> Watched:
+        user, home, team = self._whose
         return rendered.snapshot_sources(
-            str(self._head_file), self._folders, *self._whose, self._follows()
+            str(self._head_file), self._folders, user, home, self._follows(), team=team
         )
 
     def _is_current(self, branch: str) -> bool:

@@ -6,7 +6,6 @@ together are the memory of the clone. A record that is no file of git's lies in 
 """
 
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import islice
@@ -18,13 +17,16 @@ from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import WORK_TREES, find_common_git_dir, find_git_dir, read_git_text
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
 from memory_mcp.storage.files.records import LocalRecords
 
 TREES_MAX: Final = 32
 """Linked work trees of a clone that are looked into; each costs a call some microseconds."""
 _SCAN_BATCH: Final = 500
-_RECORD_NAME: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_RECORD_NAME: Final = compile_later(
+    rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
 
 
 @frozen
@@ -119,10 +121,12 @@ class WorkTreeRecords:
     def refuse_unreadable(self, record: Record) -> None:
         self._list()[0].refuse_unreadable(record)
 
+    def path(self, record_id: RecordId) -> Path:
+        """Where its file is, or would be if it were put now."""
+        return self._choose(record_id).path(record_id)
+
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
-        found = self._find(record.id)
-        store = found[0] if found else self._at(self._trees.choose_home().folder)
-        await store.put(record, of_this_machine=of_this_machine)
+        await self._choose(record.id).put(record, of_this_machine=of_this_machine)
 
     async def get(self, record_id: RecordId) -> Record | None:
         for store in self._list():
@@ -185,6 +189,7 @@ class WorkTreeRecords:
             self._stores[folder] = self._open(folder)
         return self._stores[folder]
 
-    def _find(self, record_id: RecordId) -> list[LocalRecords]:
-        """The stores that have a file of that name."""
-        return [store for store in self._list() if os.path.lexists(store.path(record_id))]
+    def _choose(self, record_id: RecordId) -> LocalRecords:
+        """The first store that has a file of that name; for a new one, that where it belongs."""
+        found = (store for store in self._list() if os.path.lexists(store.path(record_id)))
+        return next(found, None) or self._at(self._trees.choose_home().folder)

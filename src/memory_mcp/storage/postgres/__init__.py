@@ -10,9 +10,11 @@ from memory_mcp.storage.postgres.heads import (
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
 from memory_mcp.storage.postgres.rows import Bank
+from memory_mcp.storage.postgres.schema import TEAM
 from memory_mcp.storage.postgres.vectors import PostgresVectors
 
 __all__ = [
+    "TEAM",
     "Bank",
     "Postgres",
     "PostgresErasedLog",

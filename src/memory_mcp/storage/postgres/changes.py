@@ -1,13 +1,16 @@
-"""What a project's records and a user's come to, at a glance, and when others change them."""
+"""What the records of banks come to, at a glance, and when others change them."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from memory_mcp.deadlines import wait_for_first
 from memory_mcp.errors import StoreError
+from memory_mcp.storage.postgres.database import Postgres, Principal
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import CHANNEL
 
@@ -38,6 +41,51 @@ async def describe_state(banks: Sequence[Bank]) -> tuple[bool, str] | None:
     return found[0][0] > 0, "\n".join(" ".join(map(str, each)) for each in found)
 
 
+@dataclass(eq=False)
+class _Follower:
+    """Who is told of changes in these banks that another speaker made."""
+
+    banks: frozenset[int]
+    speaker: str
+    note: Callable[[], None]
+
+
+class _Line:
+    """The connection by which this process hears of all changes in a database.
+
+    It names nobody, so it sees no row: what is announced is the number of a bank, and each follower
+    is told of its own. After an outage every one is told, for all that was missed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._database = Postgres(url, Principal("", "", ""))
+        self._pause = _PAUSE_SECONDS_MIN
+        self._heard = False
+        self.followers: set[_Follower] = set()
+        self.listening = asyncio.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._database.listen(CHANNEL, self._hear)
+            except StoreError as error:
+                _LOG.info("Changes of others are not heard of: %s", error)
+            await asyncio.sleep(self._pause)
+            self._pause = min(2 * self._pause, _PAUSE_SECONDS_MAX)
+
+    def _hear(self, payload: str) -> None:
+        self._pause = _PAUSE_SECONDS_MIN
+        missed, self._heard = self._heard and not payload, True
+        number, _, speaker = payload.partition(" ")
+        for each in tuple(self.followers):
+            if missed or (payload and speaker != each.speaker and int(number) in each.banks):
+                each.note()
+
+
+_LINES: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Line]]] = WeakKeyDictionary()
+"""The line to each database that somebody follows, by its URL."""
+
+
 async def follow_changes(
     banks: Sequence[Bank], note: Callable[[], None], leaving: asyncio.Event
 ) -> None:
@@ -45,33 +93,38 @@ async def follow_changes(
 
     After an outage it is called once for all that was missed.
     """
-    listening = asyncio.create_task(_listen(banks, note))
+    following = asyncio.create_task(_follow(banks, note))
     try:
         await wait_for_first(leaving.wait())
     finally:
-        listening.cancel()
+        following.cancel()
         with suppress(asyncio.CancelledError):
-            await listening
+            await following
 
 
-async def _listen(banks: Sequence[Bank], note: Callable[[], None]) -> None:
+async def _follow(banks: Sequence[Bank], note: Callable[[], None]) -> None:
     database = banks[0].database
+    follower = _Follower(await _find_numbers(banks), database.speaker, note)
+    lines = _LINES.setdefault(asyncio.get_running_loop(), {})
+    line = lines.get(database.url) or lines.setdefault(database.url, _Line(database.url))
+    line.followers.add(follower)
+    try:
+        await asyncio.Event().wait()  # until it is cancelled
+    finally:
+        line.followers.remove(follower)
+        if not line.followers:
+            del lines[database.url]
+            line.listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await line.listening
+
+
+async def _find_numbers(banks: Sequence[Bank]) -> frozenset[int]:
+    """The numbers of the banks, as soon as the database gives them."""
     pause = _PAUSE_SECONDS_MIN
-    heard = False
-
-    def hear(payload: str) -> None:
-        nonlocal pause, heard
-        pause = _PAUSE_SECONDS_MIN
-        number, _, speaker = payload.partition(" ")
-        others = speaker != database.speaker and int(number) in numbers if payload else heard
-        heard = True
-        if others:
-            note()
-
     while True:
         try:
-            numbers = {await bank.number() for bank in banks}
-            await database.listen(CHANNEL, hear)
+            return frozenset([await bank.number() for bank in banks])
         except StoreError as error:
             _LOG.info("Changes of others are not heard of: %s", error)
         await asyncio.sleep(pause)

@@ -11,7 +11,6 @@ Errors name the database by its address, never by the user or the password in it
 """
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
@@ -35,6 +34,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.errors import DatabaseAwayError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.postgres.schema import (
     NAMESPACE,
     Connection,
@@ -47,7 +47,7 @@ Rows = Sequence[Any]
 Work = Callable[[Connection], Awaitable[T]]
 
 SERVER_VERSION_MIN: Final = 14
-_PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z]\w*)")
+_PARAMETER: Final = compile_later(r"(?<![:\w]):([a-z]\w*)")
 """A named value of a statement; not the type behind `::`."""
 
 _LOST: Final = (
@@ -63,14 +63,15 @@ _REPEATABLE: Final = (*_LOST, asyncpg.DeadlockDetectedError, asyncpg.Serializati
 
 @frozen
 class Principal:
-    """Whose memories a connection may see and write: a user's own, and those of one project.
+    """Whose memories a connection may see and write: a user's, a team's, and those of one project.
 
-    A project without an owner is everyone's.
+    A project without an owner is everyone's. Not every user has a team.
     """
 
     user: str
     owner: str
     project: str
+    team: str = ""
 
 
 class _SchemaBehindError(Exception):
@@ -108,6 +109,9 @@ class Postgres:
         self._migrating: asyncio.Task[None] | None = None
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
+        self._holders: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             WeakKeyDictionary()
         )
 
@@ -169,9 +173,13 @@ class Postgres:
     async def hold_lock(self, space: int, number: int) -> AsyncGenerator[bool]:
         """Hold a lock of the database within the block, and yield whether it was free.
 
-        It ends with the connection, and so with the process.
+        It ends with the connection, and so with the process. One connection is always left for what
+        is done under such locks; nobody holds two.
         """
+        holders = self._find_holders()
         async with AsyncExitStack() as stack:
+            with waiting_for("other calls that hold locks"):
+                await stack.enter_async_context(holders)
             with self._translating():
                 connection = await stack.enter_async_context(self._connection())
                 free = await connection.fetchval(
@@ -235,6 +243,11 @@ class Postgres:
     async def _run(self, work: Work[T]) -> T:
         async with self._connection() as connection:
             return await work(connection)
+
+    def _find_holders(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        most = max(1, self._connections_max - 1)
+        return self._holders.setdefault(loop, asyncio.Semaphore(most))
 
     async def _find_pool(self) -> Any:
         loop = asyncio.get_running_loop()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.errors import ConflictError, NewerSchemaError, StoreDamagedError
 from memory_mcp.hints import name_step
 from memory_mcp.storage.postgres.database import fetch
@@ -22,6 +22,7 @@ from memory_mcp.storage.stored import (
     dump_head,
     dump_history_line,
     dump_record,
+    dump_timeline,
     load_record,
     parse_head,
 )
@@ -31,7 +32,10 @@ _READ: Final = """
     SELECT version, CASE WHEN version <> :known THEN json END AS json FROM head
     WHERE bank = :bank"""
 
-_FOR_UPDATE: Final = "SELECT version, revision, json FROM head WHERE bank = :bank FOR UPDATE"
+_FOR_UPDATE: Final = """
+    SELECT version, revision, CASE WHEN :whole OR version <> :known THEN json END AS json FROM head
+    WHERE bank = :bank FOR UPDATE"""
+_REVISION: Final = "SELECT revision FROM head WHERE bank = :bank"
 _BEGIN: Final = """
     INSERT INTO head (bank, version, revision, json) VALUES (:bank, 1, :revision, :json)
     ON CONFLICT DO NOTHING RETURNING version"""
@@ -51,6 +55,7 @@ class PostgresHeads:
         self.bank = bank
         self._where = f"the head in {bank.database.name}"
         self._known: tuple[int, Head] | None = None
+        self._dumped: tuple[Timeline, bytes] | None = None
 
     async def read(self) -> Head | None:
         known = self._known
@@ -64,7 +69,7 @@ class PostgresHeads:
         return known[1] if known else None
 
     async def replace(self, head: Head, *, expected: int) -> None:
-        number, text = await self.bank.number(), dump_head(head, head.timeline).decode()
+        number, text = await self.bank.number(), self._dump(head)
         values = {
             "bank": number, "revision": head.revision, "json": text, "expected": expected,
         }  # fmt: skip
@@ -74,15 +79,18 @@ class PostgresHeads:
         async def replace(connection: Connection) -> int:
             nonlocal tried
             again, tried = tried, True
-            present = await fetch(connection, _FOR_UPDATE, {"bank": number})
+            known = self._known[0] if self._known else 0
+            present = await fetch(
+                connection, _FOR_UPDATE, {"bank": number, "known": known, "whole": again}
+            )
             if again and present and present[0]["json"] == text:
                 return present[0]["version"]  # the first try, whose answer was lost
-            if present and (self._known is None or present[0]["version"] != self._known[0]):
+            if present and present[0]["version"] != known:
                 parse_head(self._where, present[0]["json"].encode())  # a damaged one stays
             begins = not present and expected == 0
             done = await fetch(connection, _BEGIN if begins else _REPLACE, values)
             if not done:
-                there = await fetch(connection, _FOR_UPDATE, {"bank": number})
+                there = await fetch(connection, _REVISION, {"bank": number})
                 raise ConflictError(
                     f"The head is at revision {there[0]['revision'] if there else 0}, not "
                     f"{expected}: another session moved it in between. Look again with "
@@ -93,6 +101,12 @@ class PostgresHeads:
             return done[0]["version"]
 
         self._known = await self.bank.transact(replace), head
+
+    def _dump(self, head: Head) -> str:
+        """The text of a head; of one timeline most of it is made once."""
+        if self._dumped is None or self._dumped[0] is not head.timeline:
+            self._dumped = head.timeline, dump_timeline(head.timeline, head.timeline)
+        return dump_head(head, self._dumped[1]).decode()
 
     async def find_unlogged(self, moves: Sequence[Record]) -> list[Record]:
         rows = await self.bank.rows(

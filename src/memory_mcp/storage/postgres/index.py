@@ -8,7 +8,6 @@ those that hold them. Scores are BM25 over the newest matches a reader may see; 
 entries on their own only if nothing better is left.
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import log
@@ -40,6 +39,7 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 from memory_mcp.errors import IndexDamagedError
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports.index import PARTIAL_ANSWERS
 from memory_mcp.storage.postgres.database import Rows, fetch
 from memory_mcp.storage.postgres.rows import (
@@ -61,7 +61,7 @@ from memory_mcp.storage.postgres.visible import (
 )
 from memory_mcp.storage.stored import make_candidate
 
-_ID_PART: Final = re.compile(r"[0-9a-f-]+")
+_ID_PART: Final = compile_later(r"[0-9a-f-]+")
 _NEAREST: Final = 4
 _STEPS: Final = 2
 _SPELLINGS_MAX: Final = 30

@@ -100,7 +100,7 @@ _UNCOUNT: Final = """
 
 
 class Bank:
-    """The rows of one project, or of one user: those of an `owner` without a project.
+    """The rows of one project; or of an `owner`: of a user without a project, of a team as `TEAM`.
 
     A project without an owner is everyone's. Every statement is given the bank's number as `:bank`.
     The database shows its identity no other rows in any case.

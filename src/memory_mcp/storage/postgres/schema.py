@@ -5,11 +5,11 @@ schema refuses to work with it. A migration that was released is never changed a
 reads other terms out of a text brings a migration that deletes `entry` and `term` and clears what
 `bank` says of them: then the index is made anew, and no older server mixes in terms of its own.
 
-Policies show each session the rows of the banks that it named, in `memory_mcp.user`, `.owner` and
-`.project`, and let it write no others; the owner of the tables is held to them as well. A migration
-names `memory_mcp.everyone`, because it works on everyone's rows.
+Policies show each session the rows of the banks that it named, in `memory_mcp.user`, `.team`,
+`.owner` and `.project`, and let it write no others; the owner of the tables is held to them as
+well. A migration names `memory_mcp.everyone`, because it works on everyone's rows.
 
-    bank            a project's memories, or a user's: everything else belongs to one of them
+    bank            memories of a project, a team or a user: everything else belongs to one of them
     record          the truth: the JSON of each record, as the files hold it
     head, history   where a project stands, and every move
     erased          the ids that were erased
@@ -337,7 +337,19 @@ _POLICIES: Final = "".join(
     )
 )
 
-MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES)
+TEAM: Final = "*team"
+"""In place of a project in the bank of a team, which is its owner; no project is called so."""
+
+_TEAMS: Final = f"""
+ALTER POLICY named ON bank USING (
+    (owner = current_setting('memory_mcp.user', true) AND project = '')
+    OR (owner = nullif(current_setting('memory_mcp.team', true), '') AND project = '{TEAM}')
+    OR (owner = current_setting('memory_mcp.owner', true)
+        AND project = current_setting('memory_mcp.project', true) AND project <> '{TEAM}')
+    OR current_setting('memory_mcp.everyone', true) = 'on');
+"""
+
+MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS)
 """Each brings the schema to the next version, which is its place in this list."""
 
 

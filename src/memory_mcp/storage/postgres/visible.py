@@ -4,13 +4,13 @@ The rule of visibility is that of `storage.visibility`. A statement with `VISIBL
 `CHAIN`, and calls the entry `r`.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, get_args
 
 from memory_mcp.domain.record import Kind, format_time
 from memory_mcp.domain.search import Filters, View, Wanted
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
 Values = dict[str, Any]
@@ -66,7 +66,7 @@ _CONDITIONS: Final = {
 }
 """The condition on `r` for each filter that has a value."""
 
-_OWN_PARAMETER: Final = re.compile(r"(?<![:\w]):(?!(?:bank|chain|now)\b)([a-z]\w*)")
+_OWN_PARAMETER: Final = compile_later(r"(?<![:\w]):(?!(?:bank|chain|now)\b)([a-z]\w*)")
 """A value of one question; the view is the same for all."""
 
 

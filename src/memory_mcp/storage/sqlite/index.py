@@ -10,7 +10,6 @@ and on their own only if nothing better is left. Every term counts for every rec
 """
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -46,6 +45,7 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports.index import PARTIAL_ANSWERS
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
 from memory_mcp.storage.sqlite.schema import (
@@ -364,9 +364,9 @@ _NEAREST: Final = 4
 _WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
 """Of body, names, dates and extra: the figures of the ranking's own BM25."""
 
-_OWN_PARAMETER: Final = re.compile(r":(?!(?:chain|now)\b)(\w+)")
+_OWN_PARAMETER: Final = compile_later(r":(?!(?:chain|now)\b)(\w+)")
 """A value of one question; the view is the same for all."""
-_ID_PART: Final = re.compile(r"[0-9a-f-]+")
+_ID_PART: Final = compile_later(r"[0-9a-f-]+")
 
 _SPELLINGS_MAX: Final = 30
 

@@ -10,7 +10,6 @@ a million wrong items would be a million errors.
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
@@ -42,6 +41,7 @@ from memory_mcp.errors import (
     RemoteUnavailableError,
     StoreUnavailableError,
 )
+from memory_mcp.patterns import compile_later
 from memory_mcp.storage.threads import run_in_daemon_thread
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ A = TypeVar("A", bound=BaseModel)
 DeliveryAnswers = dict[RecordId, str | None]
 """For each document why the service refused it; None: accepted."""
 
-_NAMESPACE: Final = re.compile(r"[A-Za-z0-9_:-]{1,100}")
+_NAMESPACE: Final = compile_later(r"[A-Za-z0-9_:-]{1,100}")
 _THRESHOLD: Final = 0.3
 """The least similarity of an answer: the service's own default."""
 

@@ -18,6 +18,7 @@ from typing import Final
 from memory_mcp.domain.cloud import RemoteDocument, StoredDocument
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.record import SCHEMA_VERSION, Record, format_time
+from memory_mcp.patterns import compile_later
 
 NOTHING: Final = "none"
 """Stands for no category and no segment in the flat fields."""
@@ -25,7 +26,7 @@ NOTHING: Final = "none"
 _LINK: Final = "Link: "
 """Put before a text that is only a URL, which the service would fetch instead of storing."""
 
-_URL: Final = re.compile(r"\s*[a-zA-Z][a-zA-Z0-9+.-]*:\S+\s*")
+_URL: Final = compile_later(r"\s*[a-zA-Z][a-zA-Z0-9+.-]*:\S+\s*")
 
 
 def to_document(record: Record, *, extract: bool) -> RemoteDocument:
@@ -82,7 +83,7 @@ _PART_CHARS_MAX: Final = 44
 
 _NO_PROJECT: Final = "none"
 
-_MADE_UP: Final = re.compile(rf"|{_NO_PROJECT}|.*-[0-9a-f]{{10}}")
+_MADE_UP: Final = compile_later(rf"|{_NO_PROJECT}|.*-[0-9a-f]{{10}}")
 """A name that looks like one that `_name_part` makes up: it is hashed too."""
 
 

@@ -9,7 +9,6 @@ URL without a key, and `read` says what to do; it never leaves a key that nobody
 """
 
 import json
-import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +19,12 @@ from pydantic import SecretStr
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 
 KEY_CHARS_MAX: Final = 1_024
 """The Windows keyring holds no more than 1,280 characters."""
 
-KEY: Final = re.compile(rf"[!-~]{{1,{KEY_CHARS_MAX}}}")
+KEY: Final = compile_later(rf"[!-~]{{1,{KEY_CHARS_MAX}}}")
 """What a header can carry. httpx repeats anything else in its error message."""
 
 MARKER_FILE: Final = "keyring.json"

@@ -8,7 +8,6 @@ calls the API". What the form cannot decide is `Unsure`: a wrong yes hides a mem
 keeps two.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -16,6 +15,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.reading import (
     NOT,
     Sentence,
@@ -37,11 +37,11 @@ LESS: Final = "it says less"
 _WORDS_MAX: Final = 120
 """A longer sentence is a list, a log or a table."""
 _NAME_WORDS_MAX: Final = 2
-_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]|\d{1,2}-\d|\d+/\d")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_HOST: Final = re.compile(r"\d+(?:\.\d+){3}")
-_PORT: Final = re.compile(r":\d+(?!\w)|(?<![^\W_])@?v?\d+(?:\.\d+)+(?![\w.])")
-_ADJECTIVE: Final = re.compile(
+_DATE: Final = compile_later(r"(?:19|20)\d\d-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]|\d{1,2}-\d|\d+/\d")
+_YEAR: Final = compile_later(r"(?:19|20)\d\d")
+_HOST: Final = compile_later(r"\d+(?:\.\d+){3}")
+_PORT: Final = compile_later(r":\d+(?!\w)|(?<![^\W_])@?v?\d+(?:\.\d+)+(?![\w.])")
+_ADJECTIVE: Final = compile_later(
     r".*(?:ed|able|ible|ing|ful|ous|ive|al|ic|less|y|en|ent|ant|bar|ig)$"
 )
 _TIMES: Final = frozenset({"day", "clock"})

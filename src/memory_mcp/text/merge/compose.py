@@ -23,16 +23,17 @@ from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.compare import LESS, compare_if_near
 from memory_mcp.text.merge.reading import Word, read_sentence
 from memory_mcp.text.sentences import fold_words, split_lines, split_sentences, strip_mark
 
 _END_SIGNS: Final = tuple(".!?:;,\u2026。！？)\"'`")  # noqa: RUF001
-_LAYOUT: Final = re.compile(
+_LAYOUT: Final = compile_later(
     r"```|~~~|^[ \t]+\S|^\s*(?:[-*+•>#|]+|\d+[.)])\s|\|.*\||\t", re.MULTILINE
 )
 """Fences, indented lines, marks of a list or heading, rows of a table."""
-_SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"')\]}*_`»\u201d\u2019]*\s*")  # noqa: RUF001
+_SENTENCE_END: Final = compile_later(r"[.!?…。！？][\"')\]}*_`»\u201d\u2019]*\s*")  # noqa: RUF001
 
 
 class _OldSentence(NamedTuple):

@@ -7,7 +7,6 @@ never replaces one of another dimension. Unlike the analysis of the search this 
 The word lists are those of `data/merge.toml`, where each is described.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.sentences import MONTHS, straighten_quotes
 from memory_mcp.text.tables import load_table, rewrite
 
@@ -128,18 +128,18 @@ SENTENCE_CHARS_MAX: Final = 1_000
 _SENTENCES_KEPT: Final = 1_024
 """Sentences kept as read: a new one is compared with eight old ones, one after another."""
 
-_FIGURE: Final = re.compile(r"([€$£]?)v?(\d+(?:[.,:]\d+)*)\.?(%|[€$£]|°?[A-Za-z/]*)")
-_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
+_FIGURE: Final = compile_later(r"([€$£]?)v?(\d+(?:[.,:]\d+)*)\.?(%|[€$£]|°?[A-Za-z/]*)")
+_DATE: Final = compile_later(r"(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d")
+_YEAR: Final = compile_later(r"(?:19|20)\d\d")
+_ORDINAL: Final = compile_later(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
 _LONE_MONTH_CHARS_MIN: Final = 4
 """A shorter month is another word too: May, Jan, Mar."""
 _MARKS: Final = frozenset(",;:()-")
-_TOKEN: Final = re.compile(
+_TOKEN: Final = compile_later(
     r"(?P<mark>[,;:()]|\s-\s)|(?P<more>>=|<=|[<>~=](?=\s?\d))"
     r"|(?P<word>(?:(?<!\S)[#/.~-]+)?[€$£]?\w(?:(?:[\w'.:/\\@&+#=-]|(?<=\d),(?=\d))*[\w%+#=])?|[€$£%#]|°C)"
 )
-_IDENTIFIER: Final = re.compile(r".*(?:[\d_/\\@=]|\w[.:]\w|[a-z][A-Z]|[A-Z]{2,}-|^[#.~-])")
+_IDENTIFIER: Final = compile_later(r".*(?:[\d_/\\@=]|\w[.:]\w|[a-z][A-Z]|[A-Z]{2,}-|^[#.~-])")
 
 
 class Token(NamedTuple):

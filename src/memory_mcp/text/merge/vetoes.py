@@ -14,6 +14,7 @@ from typing import Final
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.domain.normalise import find_code_words, fold
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.reading import Sentence, Word, read_sentence, words
 from memory_mcp.text.sentences import straighten_quotes
 from memory_mcp.text.tables import load_pattern
@@ -21,14 +22,14 @@ from memory_mcp.text.tables import load_pattern
 _PUNCTUATION: Final = ".,;:?!'\"()`\u2026-"
 _EDGES: Final = ".,;:'\"()`\u2026-"
 """Signs that separate words and say nothing themselves, unless they are what is spoken of."""
-_AT_FIGURE: Final = re.compile(r"[€$£]\s?(?=\d)|(?<=\d)\s?[€$£%°]")
+_AT_FIGURE: Final = compile_later(r"[€$£]\s?(?=\d)|(?<=\d)\s?[€$£%°]")
 """Signs that are read with their figure."""
-_SIGNS: Final = re.compile(r"[^\w\s]+")
+_SIGNS: Final = compile_later(r"[^\w\s]+")
 _SPELLINGS: Final = (("\u2265", ">="), ("\u2264", "<="), ("\u2260", "!="))
-_WORD: Final = re.compile(r"[\w']+")
-_TITLE: Final = re.compile(r"\s*([^\s:](?:[^:\n.!?]|[.!?](?=\S)){0,119}):(?=\s)")
+_WORD: Final = compile_later(r"[\w']+")
+_TITLE: Final = compile_later(r"\s*([^\s:](?:[^:\n.!?]|[.!?](?=\S)){0,119}):(?=\s)")
 _TITLE_WORDS_MAX: Final = 5
-_QUESTION_MARK: Final = re.compile(r"\?[\"')\]*_`\u201d\u2019]*\s*$")
+_QUESTION_MARK: Final = compile_later(r"\?[\"')\]*_`\u201d\u2019]*\s*$")
 _LATIN_END: Final = 0x0250
 _LATIN_EXTENDED: Final = (0x1E00, 0x1F00)
 _SYMBOLS: Final = frozenset("\u03bc\u03a9\u03bb\u03c0")

@@ -4,13 +4,13 @@ A frame is read once for each text and compared quickly with many others. The wo
 of `data/truths.toml`; the words of a sentence are those that merging compares, too.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
 
 from memory_mcp.frozen import frozen
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.clauses import split_clauses
 from memory_mcp.text.merge.reading import (
     NOT,
@@ -32,7 +32,7 @@ _FRAMES_MAX: Final = 8
 _FRAMES_KEPT: Final = 2_048
 _PART_CHARS_MIN: Final = 4
 _ENDED_WORDS_MAX: Final = 3
-_PARTS: Final = re.compile(r"[\W_]+")
+_PARTS: Final = compile_later(r"[\W_]+")
 
 
 @frozen
