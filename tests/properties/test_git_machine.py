@@ -346,6 +346,7 @@ OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("l
 @settings(max_examples=depth(4, 300))
 @given(STORIES)
 @example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
+@example((PARTED, [("hard", 0), ("hard", 0), ("squash", 0)]))
 @example(([], AWAY))
 @example(([], NESTED))
 @example(([], OLDER))

@@ -358,7 +358,8 @@ def _add_anchor(
 
 def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
     """Find lines of work that came as one commit, or as copies; offer what is not proved."""
-    lines = _list_lines(look, away)
+    apart = _list_apart(look, away)
+    lines = _list_lines(look, apart)
     single = {c.commit: c for c in look.came if len(c.parents) == 1}
     wanted = list(single)[-_COPIES_MAX:] if lines else []
     made = {patch: commit for commit, patch in look.git.find_patches(wanted).items()}
@@ -368,7 +369,7 @@ def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
         squashed = _find_squash(look, made, tip) if made else ""
         if squashed:
             why = f"on {name}, all of which came with {squashed[:_SHORT]}"
-            _add_anchor(look, _find_reached(look, lines, tip), squashed, name, why)
+            _add_anchor(look, _find_reached(look, apart, tip), squashed, name, why)
             continue
         offers += _offer_copies(look, name, anchors, made) if made else []
         if name in look.gone:
@@ -389,24 +390,37 @@ def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
     return "" if squashed in look.picked else squashed
 
 
-def _find_reached(look: _Look, lines: Mapping[str, list[Anchor]], tip: str) -> list[SegmentId]:
-    """What stands on any commit that this tip reaches: a branch may have been merged into it."""
-    anchors = [anchor for each in lines.values() for anchor in each]
+def _find_reached(
+    look: _Look, apart: Mapping[SegmentId, Sequence[Anchor]], tip: str
+) -> list[SegmentId]:
+    """What stands on any commit that this tip reaches, on whatever branch it was written.
+
+    A branch may have been merged into it, or HEAD may have left the commit before.
+    """
+    anchors = [anchor for each in apart.values() for anchor in each]
     beyond = look.git.find_away({anchor.commit for anchor in anchors}, tip)
-    found = (s for anchor in anchors if anchor.commit not in beyond for s in anchor.segments)
-    return list(dict.fromkeys(found))
+    return [s for s, each in apart.items() if any(a.commit not in beyond for a in each)]
 
 
-def _list_lines(look: _Look, away: set[str]) -> dict[str, list[Anchor]]:
-    """The anchors of what stands nowhere here, by the branch of git on which it was written."""
+def _list_apart(look: _Look, away: set[str]) -> dict[SegmentId, list[Anchor]]:
+    """The segments that stand nowhere here, with their anchors."""
+    return {
+        segment: anchors
+        for segment, anchors in group_by_segment(look.anchors).items()
+        if look.place.branch not in look.claims.get(segment, ())
+        and all(anchor.commit in away for anchor in anchors)
+    }
+
+
+def _list_lines(
+    look: _Look, apart: Mapping[SegmentId, Sequence[Anchor]]
+) -> dict[str, list[Anchor]]:
+    """The anchors of what stands nowhere here, by the other branch on which it was written."""
     lines: dict[str, list[Anchor]] = {}
-    for segment, anchors in group_by_segment(look.anchors).items():
-        if look.place.branch in look.claims.get(segment, ()):
-            continue
-        if all(anchor.commit in away for anchor in anchors):
-            for anchor in anchors:
-                if anchor.git_branch != look.place.branch:
-                    lines.setdefault(anchor.git_branch, []).append(anchor)
+    for anchors in apart.values():
+        for anchor in anchors:
+            if anchor.git_branch != look.place.branch:
+                lines.setdefault(anchor.git_branch, []).append(anchor)
     return lines
 
 
