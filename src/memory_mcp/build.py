@@ -132,8 +132,10 @@ class BuiltWorkspace:
 
     async def aclose(self) -> None:
         """Close what was opened."""
-        for each in (*self.stores.indexes, *filter(None, self.stores.pulled)):
-            await each.aclose()
+        for bank in self.workspace.banks:  # whatever catches up beside the calls ends first
+            await bank.index.aclose()
+        for pulled in filter(None, self.stores.pulled):
+            await pulled.aclose()
         if self.workspace.strangers:
             await self.workspace.strangers.bank.index.aclose()
         if self.embedder:

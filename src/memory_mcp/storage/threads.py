@@ -22,7 +22,7 @@ def in_thread(work: Callable[P, T]) -> "Callable[P, CoroutineType[Any, Any, T]]"
 
 
 async def run_in_daemon_thread(
-    work: Callable[[], T], discard: Callable[[T], object] | None = None
+    work: Callable[[], T], discard: Callable[[T], object] = lambda _: None
 ) -> T:
     """Do the work in a thread that keeps no process from ending.
 
@@ -31,26 +31,41 @@ async def run_in_daemon_thread(
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
-    def finish(result: T | None, error: BaseException | None) -> None:
-        if answer.done():  # cancelled: nobody waits any more
-            if error is None and discard:
-                discard(result)  # pyright: ignore[reportArgumentType]  # None is a T here
-        elif error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(result)  # pyright: ignore[reportArgumentType]  # None is a T here
-
     def run() -> None:
-        result, raised = None, None
+        made, raised = list[T](), None
         try:
-            result = work()
+            made.append(work())
         except BaseException as error:  # noqa: BLE001  # it is raised where it is awaited
             raised = error
         try:
-            loop.call_soon_threadsafe(finish, result, raised)
+            loop.call_soon_threadsafe(_settle, answer, made, raised, discard)
         except RuntimeError:  # the loop is closed
-            if raised is None and discard:
-                discard(result)  # pyright: ignore[reportArgumentType]  # None is a T here
+            for one in made:
+                discard(one)
 
     Thread(target=run, daemon=True).start()
-    return await answer
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if _has_result(answer):  # it came in the same moment
+            discard(answer.result())
+        raise
+
+
+def _settle(
+    answer: asyncio.Future[T],
+    made: list[T],
+    error: BaseException | None,
+    discard: Callable[[T], object],
+) -> None:
+    if answer.done():  # cancelled: nobody waits any more
+        for one in made:
+            discard(one)
+    elif error is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(made[0])
+
+
+def _has_result(answer: asyncio.Future[Any]) -> bool:
+    return answer.done() and not answer.cancelled() and not answer.exception()

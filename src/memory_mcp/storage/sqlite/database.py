@@ -179,7 +179,11 @@ class Database:
     async def _close(self) -> None:
         db, self._db, self._opened = self._db, None, None
         if db is not None:
-            await db.close()
+            try:
+                await db.close()
+            except asyncio.CancelledError:
+                db.stop()  # pyright: ignore[reportUnknownMemberType]  # its thread closes it
+                raise
 
     async def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         async with self._writing:
