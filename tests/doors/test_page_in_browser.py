@@ -365,6 +365,26 @@ window.result = Promise.allSettled(tries).then((all) => all.map((each) => each.v
 </script>"""
 
 
+def test_what_cannot_be_read_is_not_told_as_nothing(shop: Path) -> None:
+    """Whatever else is found meanwhile; once it can be read again, it is there."""
+    busy = {"message": "The database is away."}
+    with browsing() as browser, opened(browser, shop) as page:
+        open_tab(page, "Decide")
+        panel = page.get_by_role("tabpanel", name="Decide")
+        expect(panel).to_contain_text("What waits for your word")
+        page.route("**/api/waiting*", lambda route: route.fulfill(status=503, json=busy))
+        open_tab(page, "Profile")
+        with page.expect_response("**/api/disputes*"):
+            open_tab(page, "Decide")
+        expect(panel).to_contain_text(busy["message"])
+        page.wait_for_timeout(500)  # what compares all records draws as well
+        expect(panel).to_have_text(busy["message"])
+        page.unroute("**/api/waiting*")
+        open_tab(page, "Profile")
+        open_tab(page, "Decide")
+        expect(panel).to_contain_text("What waits for your word")
+
+
 def test_nothing_of_others_runs_or_acts_here(project: Path) -> None:
     """A memory may come from a web page that an agent read, and any page may ask this one.
 

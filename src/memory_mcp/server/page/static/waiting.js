@@ -9,6 +9,7 @@ const PAUSE_MS = 5000; // between two comparisons while others write
 export function makeWaiting(page) {
   const node = h("div", { class: "page-width" });
   let told = null;
+  let failure = ""; // why it could not be read; what was told before may be answered by now
   let doubts = {}; // found by comparing all records: only at the start, and where they are shown
   let turn = 0;
   let doubting = false;
@@ -22,9 +23,10 @@ export function makeWaiting(page) {
       const found = await page.read("waiting");
       if (mine !== turn) return;
       told = found;
+      failure = "";
     } catch (error) {
-      show(node, note(error.message));
-      return;
+      if (mine !== turn) return;
+      failure = error.message;
     }
     draw();
   }
@@ -82,6 +84,10 @@ export function makeWaiting(page) {
   }
 
   function draw() {
+    if (failure) {
+      show(node, note(failure));
+      return;
+    }
     if (!told) return;
     if (told.skipped) {
       show(node, note(told.skipped));
