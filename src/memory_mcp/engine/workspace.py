@@ -532,7 +532,7 @@ class Workspace:
     @property
     def banks(self) -> tuple[MemoryBank, ...]:
         """The bank of each of `reaches`."""
-        return (self.project, self.team, self.user) if self.team else (self.project, self.user)
+        return tuple(map(self.bank_of, self.reaches))
 
     def bank_of(self, reach: Reach) -> MemoryBank:
         """The bank of what is kept for these.

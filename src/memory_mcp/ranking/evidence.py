@@ -70,7 +70,7 @@ _OTHER_LETTERS: Final = 0.5
 """How much a likeness counts for a name, number or identifier that other memories do hold."""
 _LEANING_WORDS: Final = 60
 """The longer a turn is than this, the less its neighbours count."""
-_RUN_MIN: Final = 3
+QUOTED_MIN: Final = 3
 """So many words in a row are a quotation."""
 _RUN_TERMS_MAX: Final = 24
 _PLACE_PAIRS: Final = tuple(
@@ -369,7 +369,7 @@ def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
     weights = dict(zip((term.text for term in weighted.terms), weighted.weights, strict=True))
     rows = [
         row[start : start + length]
-        for length in range(len(row), _RUN_MIN - 1, -1)
+        for length in range(len(row), QUOTED_MIN - 1, -1)
         for start in range(len(row) - length + 1)
     ]
     every = [
@@ -378,7 +378,7 @@ def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
     ]
     return _Runs(
         every,
-        [text for (text, _), each in zip(every, rows, strict=True) if len(each) == _RUN_MIN],
+        [text for (text, _), each in zip(every, rows, strict=True) if len(each) == QUOTED_MIN],
     )
 
 

@@ -24,6 +24,7 @@ from memory_mcp.domain.search import (
 )
 from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
+from memory_mcp.ranking.evidence import QUOTED_MIN
 from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.ranking.words import load_word_table
@@ -49,8 +50,6 @@ _CLOSE_MIN: Final = 0.5
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
-_QUOTED_MIN: Final = 3
-"""So many terms in a row are a quotation."""
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
@@ -190,29 +189,29 @@ def order_by_truth(
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]
-    row = extract_terms(query)
-    quoted = {
-        hit.record.id
+    given_up = {
+        hit.record.id: newest
         for hit in found
-        if (newer := marked.get(hit.outdated_by or hit.record.id)) is not hit
-        and _is_quoted(row, hit.record)
-        and not (newer and _is_quoted(row, newer.record))
+        if (newest := hit.outdated_by) and not _is_quoted(query, hit, marked.get(newest))
     }
     holding: dict[RecordId, Hit] = {}
     for hit in found:
-        given_up = hit.outdated_by if hit.record.id not in quoted else None
-        holder = given_up or hit.record.id
+        holder = given_up.get(hit.record.id, hit.record.id)
         if holder in own or holder in taking:
             score = max(marked[holder].score or 0.0, hit.score or 0.0)
             holding.setdefault(holder, replace(marked[holder], score=score))
-    outdated = [hit for hit in found if hit.outdated_by and hit.record.id not in quoted]
+    outdated = [hit for hit in found if hit.record.id in given_up]
     return [*_put_talk_last(list(holding.values())), *outdated][:limit]
 
 
-def _is_quoted(row: Sequence[str], record: Record) -> bool:
-    """Whether the record holds all terms of a query in a row: it is what was asked for."""
-    said = f" {' '.join(extract_terms(record.content))} "
-    return len(row) >= _QUOTED_MIN and f" {' '.join(row)} " in said
+def _is_quoted(query: str, old: Hit, new: Hit | None) -> bool:
+    """Whether the query has its terms in a row from the old statement, and not from the new one."""
+    row = extract_terms(query)
+
+    def holds(hit: Hit) -> bool:
+        return f" {' '.join(row)} " in f" {' '.join(extract_terms(hit.record.content))} "
+
+    return len(row) >= QUOTED_MIN and holds(old) and not (new and holds(new))
 
 
 def _put_talk_last(hits: list[Hit]) -> list[Hit]:

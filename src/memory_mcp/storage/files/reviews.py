@@ -18,13 +18,11 @@ class LocalReviews:
     """Implements `ports.Reviews`."""
 
     def __init__(self, folder: Path, project: str, disk: Disk) -> None:
-        self._ledgers: dict[bool, Ledger] = {
-            False: Ledger(folder / project, disk),
-            True: Ledger(folder / "team", disk),
-        }
+        self._of_project = Ledger(folder / project, disk)
+        self._of_team = Ledger(folder / "team", disk)
 
     def _find_ledger(self, record: Record) -> Ledger:
-        return self._ledgers[record.scope.reach == "team"]
+        return self._of_team if record.scope.reach == "team" else self._of_project
 
     def note(self, record: Record, word: str) -> None:
         if not self.knows(record, word):
