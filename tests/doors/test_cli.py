@@ -487,6 +487,20 @@ def test_undo_takes_the_last_move_back_and_a_second_one_redoes_it(run: Run) -> N
     assert "Redis" not in run("list")[1]
 
 
+def test_undo_takes_back_the_last_backtrack_that_left_something(run: Run) -> None:
+    """Going back twice to one checkpoint leaves nothing the second time."""
+    as_json(run, "checkpoint", "Planned", "--phase", "1")
+    as_json(run, "add", "Sessions live in Redis.")
+    as_json(run, "backtrack", "1", "--mode", "continue")
+    as_json(run, "backtrack", "1", "--mode", "continue")
+
+    assert "Redis" not in run("search", "redis")[1]
+    as_json(run, "undo")
+    assert "Redis" in run("search", "redis")[1]
+    as_json(run, "undo", "--yes")
+    assert "Redis" not in run("search", "redis")[1]
+
+
 def test_undoing_over_and_over_leaves_no_more_lines_than_one(run: Run) -> None:
     """All of them restore the same; a memory that was added in between makes another."""
     as_json(run, "checkpoint", "Begun", "--phase", "1")

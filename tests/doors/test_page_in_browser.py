@@ -383,6 +383,27 @@ def test_what_cannot_be_read_is_not_told_as_nothing(shop: Path) -> None:
         open_tab(page, "Profile")
         open_tab(page, "Decide")
         expect(panel).to_contain_text("What waits for your word")
+        _what_cannot_be_read_at_first_is_read_later(page, busy)
+        _a_stream_that_is_refused_is_not_asked_for_again(page)
+
+
+def _what_cannot_be_read_at_first_is_read_later(page: Page, busy: dict[str, str]) -> None:
+    page.route("**/api/head*", lambda route: route.fulfill(status=503, json=busy))
+    page.reload()
+    expect(page.locator("#toast")).to_contain_text(busy["message"])
+    expect(page.locator("#standing")).to_be_empty()
+    page.unroute("**/api/head*")
+    expect(page.locator("#standing")).to_contain_text("on this line")
+
+
+def _a_stream_that_is_refused_is_not_asked_for_again(page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.route("**/api/events", lambda route: route.fulfill(status=401, body="Open it anew."))
+    page.reload()
+    expect(page.locator("#live")).to_have_text("not connected")
+    page.wait_for_timeout(2500)  # what is only away is asked for again after one second
+    assert len([url for url in asked if url.endswith("/api/events")]) == 1
 
 
 def test_nothing_of_others_runs_or_acts_here(project: Path) -> None:

@@ -142,7 +142,8 @@ async def test_a_restore_is_asked_about_too(settings: Settings, era: Era) -> Non
         said = await call(client, "backtrack", to=gone["line"])
 
     assert said["message"].startswith(
-        f"Restore {gone['line']} (1 memory will hold again)? This hides no memory."
+        f"Restore {gone['line']} (1 memory will hold again)? This hides no memory.\n"
+        "[continue] restores it, [abort] does nothing."
     )
 
 

@@ -33,6 +33,9 @@ def test_a_project_moves_from_phase_to_phase(run: Run, project: Path) -> None:
     assert (shown["phase"], shown["by"]) == (2, "transition")
     assert [step["phase"] for step in shown["history"]] == [1, 2]
     assert run("phase")[1].startswith("Phase 2 (worked on).\n- ")
+    opening = run("context")[1]
+    assert "working on phase 2" in opening
+    assert "The project moved" not in opening
 
 
 def test_what_is_written_belongs_to_the_phase_that_is_worked_on(run: Run, project: Path) -> None:
@@ -90,7 +93,7 @@ async def test_a_phase_that_is_redone_is_said_to_be_and_how(settings: Settings, 
         second = await call(client, "add_memory", content="The mails go out by SES.")
         for said in (opened, str(first), await read(client, "memory_head")):
             assert "has sealed phase 2 already" in said
-            for way in ("mode='continue'", "mode='forget'", "mode='abort'", "again=true", one):
+            for way in (f"backtrack(to='{one}')", "again=true"):
                 assert way in said
         assert "has sealed phase" not in str(second)
 

@@ -167,6 +167,19 @@ async def test_a_checkpoint_of_left_turns_goes_with_them(
         assert MARK not in await read(w.client, "memory_head")
 
 
+@pytest.mark.parametrize("answer", ["save", "skip", "edit"])
+async def test_a_checkpoint_that_was_answered_later_was_not_taken_back(
+    settings: Settings, project: Path, answer: str
+) -> None:
+    """Its own record was never recalled: its answer is."""
+    async with at_work(replace(settings, approval="ask"), project, "mark") as w:
+        asked = await call(w.client, "checkpoint", summary="Redis chosen", phase=1)
+        assert asked["status"] == "pending"
+        given = {"decision": answer, "summary": "Valkey chosen" if answer == "edit" else ""}
+        await call(w.client, "checkpoint", pending=asked["checkpointId"], **given)
+        assert MARK not in await read(w.client, "memory_head")
+
+
 async def test_what_was_only_forgotten_is_offered_again(settings: Settings, project: Path) -> None:
     """Nothing is marked then, but the move is there."""
     async with at_work(settings, project, "mark") as w:

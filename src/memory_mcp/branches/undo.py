@@ -154,9 +154,11 @@ async def _was_erased_since(workspace: Workspace, last: Record | None) -> bool:
 async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | None, Record | None]:
     """The newest move of the caller's branch that left, joined or sealed something.
 
-    With the newest of another branch that can be undone, if that is newer.
+    With the newest of another branch that can be undone, if that is newer. A backtrack from where
+    nothing was written yet changed nothing, and whoever takes something back means none of these.
     """
     branch, other = workspace.caller.branch, None
+    holding = await workspace.project.index.holding()
     ids = sorted(head.timeline.moves, reverse=True)
     for start in range(0, len(ids), _AT_ONCE):
         found = await load_records(workspace.project, ids[start : start + _AT_ONCE])
@@ -165,6 +167,9 @@ async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | N
         for record in sorted(found, key=lambda record: record.id, reverse=True):
             move = record.move
             if move is None or move.act in ("fork", "anchor"):
+                continue
+            left = move.forgets or not holding.isdisjoint(move.gives_up)
+            if move.act == "backtrack" and not left:
                 continue
             if branch in ({*move.opens} if move.act == "join" else {move.branch}):
                 return record, other

@@ -37,12 +37,12 @@ async def find_moved_ground(
     workspace: Workspace, view: View, checkpoints: Iterable[Checkpoint]
 ) -> dict[CheckpointId, str]:
     """Why checkpoints may not hold: their turns were taken back, or what they cite has changed."""
-    known = {checkpoint.move: checkpoint for checkpoint in checkpoints}
-    names = {move: checkpoint.id for move, checkpoint in known.items()}
+    names = {checkpoint.move: checkpoint.id for checkpoint in checkpoints}
     visible = await workspace.project.index.visible(names, view) if names else set[RecordId]()
     found: dict[CheckpointId, str] = {}
     for record in await load_records(workspace.project, list(names)):
-        seen = record.id in visible or known[record.id].approval == "pending"
+        # of one that waited for a word its answer is what is recalled, or nothing yet
+        seen = record.id in visible or not record.recalled
         hidden = record.segment in view.chain and not seen
         rewound = workspace.git is not None and record.id in workspace.git.rewound
         worst = find_worst(check_cites(workspace, record)) if record.cites else None

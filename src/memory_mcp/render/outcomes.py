@@ -670,10 +670,12 @@ def render_titles(titles: Sequence[str], total: int) -> list[str]:
 
 def render_preview(preview: MovePreview) -> str:
     """What a move would do and the choices, for the one who decides."""
-    return (
-        f"{render_effect(preview)}\n[continue] hides them (restorable), [forget] erases "
-        f"{pluralise(preview.erases, 'record', 'records')} for good, [abort] does nothing."
-    )
+    keeps = "restores it" if preview.restores else "goes back"
+    if preview.hides:
+        keeps = "hides them (restorable)"
+    records = pluralise(preview.erases, "record", "records")
+    erases = f"[forget] erases {records} for good, " if preview.erases else ""
+    return f"{render_effect(preview)}\n[continue] {keeps}, {erases}[abort] does nothing."
 
 
 def _name_goal(preview: MovePreview) -> str:

@@ -19,6 +19,7 @@ _CONSOLIDATION_CHARS_MAX: Final = 640
 _LABEL_WORDS_MAX: Final = 3
 """A checkpoint with a shorter summary takes no line from a fact."""
 
+_PHASE: Final = ":phase"
 _ISSUES: Final = ":issues"
 _GARDENER: Final = "gardener:"
 
@@ -100,12 +101,14 @@ def select_open_issues(closeouts: Sequence[Record]) -> list[Record]:
 def drop_bookkeeping(records: Sequence[Record]) -> list[Record]:
     """Leave out closeouts that only repeat what a checkpoint says; issues stay.
 
-    So does a checkpoint whose summary is more than a label, such as "Auth".
+    So does a checkpoint whose summary is more than a label, such as "Auth". In which phase the
+    project is stands above the sections.
     """
     return [
         r
         for r in records
         if (r.kind != "closeout" or r.key.endswith(_ISSUES))
+        and not (r.kind == "event" and r.key.endswith(_PHASE))
         and (r.kind != "checkpoint" or len(r.content.split()) > _LABEL_WORDS_MAX)
     ]
 

@@ -21,7 +21,7 @@ from memory_mcp.domain.ids import (
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
-from memory_mcp.hints import address, name_argument, name_decision, name_step
+from memory_mcp.hints import address, name_decision, name_step
 from memory_mcp.patterns import compile_later
 from memory_mcp.timeline.graph import select_lines
 
@@ -86,10 +86,9 @@ class PhaseRepetition:
         choose = address("ask the user whether", "choose whether")
         return (
             f"Phase {self.phase} is being worked on, but {self.sealed.id} has sealed phase "
-            f"{self.sealed.phase} already: if it is being redone, {choose} to hide the "
-            f"first attempt ({name_step('backtrack', to=self.redo_from, mode='continue')}), to "
-            f"erase it ({name_argument('mode', 'forget')}), to go on as it is "
-            f"({name_argument('mode', 'abort')}), or to seal the phase again beside it "
+            f"{self.sealed.phase} already: if it is being redone, {choose} to leave the first "
+            f"attempt ({name_step('backtrack', to=self.redo_from)}, which shows what that hides "
+            f"and asks), or to seal the phase again beside it "
             f"({name_step('checkpoint', again=True)})."
         )
 

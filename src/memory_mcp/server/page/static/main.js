@@ -20,6 +20,7 @@ const TABS = [
   ["health", "Health"],
 ];
 const NEWS_MS = 60; // a write is often several
+const FIRST_AGAIN_MS = 2000;
 
 const byId = (id) => document.getElementById(id);
 const transport = chooseTransport();
@@ -195,6 +196,8 @@ async function readAnew({ own }) {
     if (!["timeline", "memories", "waiting"].includes(tab) && !choosing) await loadTab();
   } catch (error) {
     page.decide.say(error.message, null, true);
+    // a page that shows nothing yet does not wait for news of others
+    if (!head && transport.kind !== "file") setTimeout(() => refresh({ own }), FIRST_AGAIN_MS);
   }
 }
 
@@ -228,19 +231,10 @@ async function begin() {
     memories.focus();
     event.preventDefault();
   });
-  try {
-    await loadHead();
-    openTab("timeline");
-    await timeline.load();
-    memories.fillChoices(head.branches, timeline.rows());
-    await memories.load();
-    waiting.load();
-    waiting.loadDoubts({ soon: true });
-    if (TABS.some(([name]) => name === wanted) && wanted !== tab) openTab(wanted);
-  } catch (error) {
-    show(byId("main"), note(error.message));
-    return;
-  }
+  openTab("timeline");
+  await refresh({ own: true });
+  waiting.loadDoubts({ soon: true });
+  if (TABS.some(([name]) => name === wanted) && wanted !== tab) openTab(wanted);
   document.documentElement.dataset.ready = "yes";
   listen();
 }

@@ -3,6 +3,7 @@
 
 const OURS = { "X-Memory-Page": "1" };
 const AGAIN_MS = 1000;
+const REFUSED = [401, 403]; // it stays so until the page is opened anew
 
 export class Refusal extends Error {}
 
@@ -39,6 +40,7 @@ export function makeServerTransport() {
     for (;;) {
       try {
         const answer = await fetch("api/events", { headers: OURS, credentials: "same-origin" });
+        if (REFUSED.includes(answer.status)) return heard("closed"); // each read says why
         if (answer.ok) {
           heard("open");
           const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
