@@ -373,22 +373,25 @@ _LOOKED_AT: Final = 1.5
 
 _NEAREST: Final = 4
 
-_QUOTED_AMONG_MAX: Final = 5_000
+_QUOTED_AMONG_MAX: Final = 2_000
 """Of the records with the rarest term of a quote, the newest are looked through for the others."""
 
 _POSTING: Final = f"posting p ON p.block = each.record >> {BLOCK_BITS} AND p.record = each.record"
 
 _QUOTING: Final = f"""WITH RECURSIVE {_BLOCKS},
     words (number, records) AS MATERIALIZED (
-        SELECT t.number, t.records FROM json_each(:words) CROSS JOIN term t ON t.term = value)
+        SELECT t.number, t.records FROM json_each(:words) CROSS JOIN term t ON t.term = value
+        ORDER BY t.records)
     SELECT {CANDIDATE} FROM (
         SELECT p.record FROM block CROSS JOIN posting p ON p.block = block.number
-            AND p.term = (SELECT number FROM words ORDER BY records LIMIT 1)
+            AND p.term = (SELECT number FROM words LIMIT 1)
         ORDER BY p.record DESC LIMIT {_QUOTED_AMONG_MAX}) each
     CROSS JOIN fields f ON f.record = each.record
     CROSS JOIN record r ON r.rowid = each.record
-    WHERE json_array_length(:words) = (
-            SELECT count(*) FROM words CROSS JOIN {_POSTING} AND p.term = words.number)
+    WHERE json_array_length(:words) = (SELECT count(*) FROM words)
+        AND NOT EXISTS (
+            SELECT 1 FROM words LEFT JOIN {_POSTING} AND p.term = words.number
+            WHERE p.term IS NULL)
         AND instr(' ' || f.body || ' ', :phrase) AND {{condition}} AND {VISIBLE}
     ORDER BY each.record DESC LIMIT :limit"""
 
@@ -400,28 +403,33 @@ _BLOCKS_WITH_MATCHES: Final = """block (number, seen) AS (
                 AND p.term = (SELECT number FROM term WHERE term = :commonest))
         FROM block WHERE number IS NOT NULL AND seen < :enough)"""
 
-_TERMS: Final = """{name} (number) AS MATERIALIZED (
-        SELECT t.number FROM json_each(:{name}) CROSS JOIN term t ON t.term = value)"""
-_HOLDS: Final = "EXISTS (SELECT 1 FROM {name} CROSS JOIN {posting} AND p.term = {name}.number)"
+_TERMS: Final = """{name} (number, rarity) AS MATERIALIZED (
+        SELECT t.number, value FROM json_each(:{name}) CROSS JOIN term t ON t.term = key)"""
+_HOLDS: Final = (
+    f"EXISTS (SELECT 1 FROM {{name}} CROSS JOIN {_POSTING} AND p.term = {{name}}.number)"
+)
+_HELD: Final = """each.record IN (
+            SELECT p.record FROM block CROSS JOIN {name}
+            CROSS JOIN posting p ON p.block = block.number AND p.term = {name}.number)"""
 
 # Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a weight is stored ten times
+_WORTH: Final = """coalesce(sum(rarity * 0.22 * p.weight / (
+            0.1 * p.weight + 1.2 * (0.25 + 0.75 * p.length / usual.length))), 0)"""
+
+# the terms that a record is found by are scored on the way, the rest for those that were found
 _BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
-    asked (number, rarity) AS MATERIALIZED (
-        SELECT t.number, value FROM json_each(:asked) CROSS JOIN term t ON t.term = key),
     usual (length) AS MATERIALIZED (
         SELECT max(total(letters), 1) / max(total(texts), 1) FROM held),
-    matched (record) AS MATERIALIZED (
-        SELECT record FROM (
-            SELECT DISTINCT p.record FROM block CROSS JOIN some
+    matched (record, worth) AS MATERIALIZED (
+        SELECT record, worth FROM (
+            SELECT p.record, {_WORTH} AS worth FROM block CROSS JOIN usual CROSS JOIN some
             CROSS JOIN posting p ON p.block = block.number AND p.term = some.number
-            ORDER BY p.record DESC LIMIT -1) each
+            GROUP BY p.record ORDER BY p.record DESC LIMIT -1) each
         WHERE {{condition}} LIMIT {_MATCHES_MAX}),
     best AS MATERIALIZED (
-        SELECT each.record AS row, -coalesce(sum(rarity * 0.22 * p.weight / (
-            0.1 * p.weight + 1.2 * (0.25 + 0.75 * p.length / usual.length))), 0) AS cost
-        FROM matched each CROSS JOIN usual CROSS JOIN asked
-        CROSS JOIN {_POSTING} AND p.term = asked.number
-        GROUP BY each.record ORDER BY cost LIMIT :looked_at)"""
+        SELECT each.record AS row, -(worth + (
+            SELECT {_WORTH} FROM rest CROSS JOIN {_POSTING} AND p.term = rest.number)) AS cost
+        FROM matched each CROSS JOIN usual ORDER BY cost LIMIT :looked_at)"""
 
 
 _OWN_PARAMETER: Final = compile_later(r":(?!(?:chain|now)\b)(\w+)")
@@ -476,20 +484,26 @@ def build_match(query: TextQuery, rarities: Mapping[str, float]) -> tuple[str, V
     without = query.without or TextQuery(())
     named = {
         "some": query.some, "also": query.also, "never": without.some, "never_also": without.also,
+        "rest": rarities.keys() - {*query.some, *without.some},
     }  # fmt: skip
-    holds = {
-        name: _HOLDS.format(name=name, posting=_POSTING) for name, each in named.items() if each
+    values: Values = {
+        name: json.dumps({term: rarities[term] for term in sorted(terms)})
+        for name, terms in named.items()
     }
-    conditions = [holds["also"]] if query.also else []
-    if unwanted := [holds[name] for name in ("never", "never_also") if name in holds]:
-        conditions.append(f"NOT ({' AND '.join(unwanted)})")
-    values: Values = {name: json.dumps(each) for name, each in named.items() if each}
-    values["asked"] = json.dumps(rarities)
-    # the postings of the commonest term tell how far back to look, unless some of them do not count
     plain = not query.also and not without.also
-    values |= {"commonest": query.some[-1] if plain else None, "enough": 2 * _MATCHES_MAX}
+    conditions = [_HOLDS.format(name="also")] if query.also else []
+    if without.also:
+        both = _HOLDS.format(name="never"), _HOLDS.format(name="never_also")
+        conditions.append(f"NOT ({' AND '.join(both)})")
+    elif without.some:
+        conditions.append(f"NOT {_HELD.format(name='never')}")
+    # the postings of the commonest term tell how far back to look, unless few of them may count
+    values |= {
+        "commonest": query.some[-1] if plain else None,
+        "enough": (2 if query.without else 1) * _MATCHES_MAX,
+    }
     return _BEST_MATCHES.format(
-        terms=", ".join(_TERMS.format(name=name) for name in holds),
+        terms=", ".join(_TERMS.format(name=name) for name in named),
         condition=" AND ".join(conditions) or "TRUE",
     ), values
 
