@@ -114,6 +114,12 @@ async def test_many_writers_at_once_lose_nothing(path: Path, scribe: Scribe) -> 
         await door.aclose()
 
 
+def pages(path: Path) -> list[bytes]:
+    """The pages of the file, without its log."""
+    data = path.read_bytes()
+    return [data[at : at + 8_192] for at in range(0, len(data), 8_192)]
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 async def test_erased_text_is_in_none_of_the_index_files(
@@ -136,6 +142,23 @@ async def test_erased_text_is_in_none_of_the_index_files(
     await other.aclose()
     await index.aclose()
     assert not any(b"zzsecret" in file.read_bytes() for file in files(path))
+
+
+async def test_what_is_forgotten_is_taken_out_without_rewriting_the_rest(
+    index: SqliteIndex, path: Path, scribe: Scribe
+) -> None:
+    """The words of one record lie on few pages, and only these change, however many there are."""
+    texts = [" ".join(f"w{(n * m) % 997}" for m in range(1, 40)) for n in range(600)]
+    texts[300:302] = "apple pear", "apple plum"
+    records = [scribe.record(text, segment=HERE) for text in texts]
+    await index.add(records)
+    await index.remove([records[300].id])  # the log is empty from here on
+    before = pages(path)
+
+    await index.remove([records[301].id])
+
+    changed = sum(old != new for old, new in zip(before, pages(path), strict=True))
+    assert 0 < changed < len(before) / 6
 
 
 async def test_a_batch_that_is_given_up_leaves_the_index_usable(

@@ -18,7 +18,7 @@ from fakes import Scribe
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
-from memory_mcp.domain.search import View
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
@@ -89,23 +89,6 @@ async def test_nothing_of_a_changed_schema_is_run(tmp_path: Path, how: str) -> N
             await ask()
     await index.reset()
     assert await index.to_erase() == {}
-    await index.aclose()
-
-
-async def test_an_index_in_the_format_of_a_newer_sqlite_is_made_anew(tmp_path: Path) -> None:
-    """Two clients of one project may bring different versions of SQLite."""
-    path = await made(tmp_path / "index.sqlite3")
-    index = SqliteIndex(path, make_fields, lambda: None)
-    await index.add([Scribe().record("The token is rotated.")])
-    await index.aclose()
-    run(path, "UPDATE text_config SET v = 99 WHERE k = 'version'")
-    view = View(chain=frozenset(), now=datetime(2026, 1, 31, tzinfo=UTC))
-
-    with pytest.raises(IndexDamagedError):
-        await index.corpus({"token"}, view)
-    await index.reset()
-    await index.mark_complete()
-    assert (await index.corpus({"token"}, view)).records == 0
     await index.aclose()
 
 
@@ -210,21 +193,31 @@ async def test_the_log_of_another_file_brings_nothing_in(tmp_path: Path) -> None
     await index.aclose()
 
 
-@pytest.mark.parametrize("table", ["text_data", "text_idx", "spelling_data", "text_config"])
-async def test_junk_in_the_tables_of_a_full_text_index_does_no_harm(
-    tmp_path: Path, table: str
-) -> None:
+JUNK: Final[dict[str, tuple[str, ...]]] = {
+    "postings of no block": ("INSERT INTO posting VALUES (x'ff', 'a', randomblob(9), 'b', -1)",),
+    "weights that are none": ("UPDATE posting SET weight = x'ff', length = 'long'",),
+    "no texts, and less than no letters": ("UPDATE held SET texts = 0, letters = x'00'",),
+    "nothing held": ("DELETE FROM held",),
+    "spellings of no term": ("INSERT INTO spelling VALUES ('ord', 'x'), (x'ff', -7)",),
+}
+
+
+@pytest.mark.parametrize("what", JUNK)
+async def test_junk_among_the_postings_does_no_harm(tmp_path: Path, what: str) -> None:
     """Their schema is ours, what they hold is anything: an answer, or a damaged index."""
     path = await made(tmp_path / "index.sqlite3")
-    columns = {"text_idx": "(1, x'ff', 7)", "text_config": "('pgsz', 1)"}
-    junk = columns.get(table, "(10, randomblob(500))")
-    run(path, f"INSERT OR REPLACE INTO {table} VALUES {junk}", f"UPDATE {table} SET rowid = rowid"
-        if table.endswith("_data") else "SELECT 1")  # fmt: skip
     index = SqliteIndex(path, make_fields, lambda: None)
+    await index.add([Scribe().record("The token is rotated.", segment=None)])
+    await index.aclose()
+    run(path, *JUNK[what])
+    view = View(chain=frozenset(), now=datetime(2026, 1, 31, tzinfo=UTC))
 
     for _ in range(3):
         try:
             await index.spellings("orders")
+            corpus = await index.corpus({"token", "rotat"}, view)
+            await index.match(["token", "rotat"], corpus, view, Filters(), 5)
+            await index.quote(["the", "token", "rotat"], view, Filters(), 5)
             await index.remove([KNOWN])
         except IndexDamagedError:
             await index.reset()

@@ -17,8 +17,8 @@ from project import (
     told,
 )
 
-from memory_mcp import maintenance, search, sessions
-from memory_mcp.domain.ids import RecordId
+from memory_mcp import branches, maintenance, search, sessions
+from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreError
@@ -154,6 +154,26 @@ async def test_a_lost_head_is_rebuilt_without_being_asked(tmp_path: Path) -> Non
     async with opened(tmp_path) as built:
         assert await see(built.workspace) == before
         await head_agrees_with_records(built)
+
+
+async def test_a_head_that_is_rebuilt_is_the_one_that_was_lost(tmp_path: Path) -> None:
+    """What records say of where a branch was forked is not kept beside what their moves say."""
+    await begin(tmp_path)
+    async with opened(tmp_path) as built:
+        await branches.fork_branch(built.workspace, "idea", "")
+        idea = built.workspace.at(BranchName("idea"))
+        await seal(idea, "the idea works", phase=7)
+        await seal(idea, "the idea is tested", phase=8)
+        before = await built.workspace.heads.read()
+    _head(tmp_path).unlink()
+
+    async with opened(tmp_path) as built:
+        await see(built.workspace)
+        after = await built.workspace.heads.read()
+    assert before is not None
+    assert after is not None
+    assert after.timeline == before.timeline
+    assert not after.timeline.bases
 
 
 async def test_a_torn_last_line_of_the_history_costs_no_other_line(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.memories import add_memory
+from memory_mcp.timeline.moves import fold_moves
 
 ACTS = ["add", "add", "add", "seal", "seal", "back", "back", "restore", "erase-road", "fork",
         "switch"]  # fmt: skip
@@ -100,6 +101,9 @@ def test_what_held_holds_in_a_clone_and_what_was_abandoned_does_not(
             await project.step(what, number)
         files = [r for r, _ in project.written.values() if random.random() < share]
         timeline = (await load_head(await clone_of(files))).timeline
+        folded = fold_moves(files)
+        for branch in folded.branches:
+            assert folded.drop_spare_bases().chain(branch) == folded.chain(branch)
         placed = [record for record in files if record.branch is not None]
         for branch in {record.branch for record in placed}:
             assert branch is not None

@@ -100,6 +100,29 @@ async def test_a_search_answers_from_what_is_there_and_says_how_much_is_missing(
 
 
 @pytest.mark.files
+async def test_a_search_waits_for_the_ids_alone_where_there_are_very_many(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To list a hundred thousand takes longer than a reader waits, to index them minutes."""
+    gate.set()
+    await forget_the_index(settings, tmp_path)
+    gate.clear()
+    real = LocalRecords.ids
+
+    async def ids(self: LocalRecords) -> set[RecordId]:
+        await asyncio.sleep(2 * head.INDEX_FOLLOW_SECONDS_MAX)
+        return await real(self)
+
+    monkeypatch.setattr(LocalRecords, "ids", ids)
+    async with open_workspace(settings) as built:
+        async with asyncio.timeout(20):
+            early = await found(built.workspace, "which tree")
+        gate.set()
+
+    assert "not in it yet" in early.degraded
+
+
+@pytest.mark.files
 async def test_what_must_look_at_everything_waits(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:

@@ -231,7 +231,8 @@ async def find_suppressed_by_restore(
     if not named:
         return named
     named.difference_update(*(await index.ids_by_segment(plan.hides)).values())
-    return await index.visible(named, now) - await index.visible(named, after)
+    later = await index.visible(named, after)  # the view that was asked about last: it is there yet
+    return await index.visible(named, now) - later
 
 
 async def _count_brought_back(
@@ -240,7 +241,8 @@ async def _count_brought_back(
     """How many memories are visible afterwards that are not visible now."""
     index = workspace.project.index
     freed = await index.suppressed_by(plan.hides)
-    count = len(await index.visible(freed, after) - await index.visible(freed, now))
+    before = await index.visible(freed, now)  # first: what follows asks about the other view
+    count = len(await index.visible(freed, after) - before)
     if isinstance(plan, RestorePlan):
         count += await index.count(after, Filters(segments=plan.brings, kinds=MEMORY_KINDS))
     return count

@@ -81,7 +81,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
         parents=find_parents(timeline),
-        moved=await find_last_move(workspace),
+        moved=await find_last_move(workspace, timeline),
         reviews=(await find_waiting(workspace, view))[:_SHOWN_MAX],
     )
 

@@ -198,6 +198,20 @@ class Timeline(FrozenModel):
             after._inherit(self, concerns)
         return after
 
+    def drop_spare_bases(self) -> "Timeline":
+        """The same timeline without its bases, if they tell nothing that its segments do not.
+
+        A clone may know from a base alone what a branch stands on, where a move is missing.
+        """
+        if not self.bases or not self._knows_parents(self.segments.values()):
+            return self
+        bare = self.change(bases={})
+        for branch, base in self.bases.items():
+            off = bare._position(branch).off
+            if not base <= bare.chain(branch) | off:
+                return self
+        return bare
+
     def find_beyond(self, part: "Timeline") -> "Timeline | None":
         """What this timeline has and the part has not; None if the part has anything else."""
         beyond: dict[str, Any] = {}

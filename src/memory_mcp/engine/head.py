@@ -266,4 +266,8 @@ async def _begin_head(workspace: Workspace) -> Head:
 async def _build_head(workspace: Workspace, revision: int) -> Head:
     timeline = fold_moves(await load_moves(workspace))
     timeline = apply_lineages(await _load_placing_records(workspace, timeline), timeline)
-    return Head(project=workspace.scope.project or "none", revision=revision, timeline=timeline)
+    return Head(
+        project=workspace.scope.project or "none",
+        revision=revision,
+        timeline=timeline.drop_spare_bases(),
+    )

@@ -128,6 +128,7 @@ class SelfHealingIndex:
         self._catching: asyncio.Task[CatchUpCounts] | None = None
         self._progress: Progress | None = None
         self._from_newest = False
+        self._compared = asyncio.Event()
         self.caught_up = False
         self.goes_on = False
         self.left = 0
@@ -154,6 +155,8 @@ class SelfHealingIndex:
             return True
         running = self._start()
         await asyncio.wait({running}, timeout=0 if self.goes_on else seconds)
+        if not running.done():  # of very many records the ids alone may take longer
+            await self._compared.wait()
         if not running.done() and not self._from_newest:
             await asyncio.wait({running})
         self.goes_on = not running.done()
@@ -163,12 +166,14 @@ class SelfHealingIndex:
 
     def _start(self) -> "asyncio.Task[CatchUpCounts]":
         if self._catching is None:
+            self._compared.clear()
             self._catching = asyncio.create_task(self._catch_up(), name=CATCHING_UP)
             self._catching.add_done_callback(self._end)
         return self._catching
 
     def _end(self, task: "asyncio.Task[CatchUpCounts]") -> None:
         self._catching, self._progress, self.left = None, None, 0
+        self._compared.set()  # whatever became of it, nobody waits any more
         if not task.cancelled():
             task.exception()  # whoever waits raises it; else the next call finds it again
 
@@ -390,6 +395,7 @@ class SelfHealingIndex:
         missing = sorted(stored - known, reverse=True)
         self._from_newest = not known or missing[:1] < [min(known)]
         adopted, self.left = 0, len(missing)
+        self._compared.set()
         for start in range(0, len(missing), INDEX_BATCH):
             if self.goes_on:
                 await let_readers_pass()

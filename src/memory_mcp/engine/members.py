@@ -7,12 +7,14 @@ until the user has said yes to it; a search finds it all the same, by its author
 
 from collections import Counter
 from collections.abc import Iterable
+from heapq import nlargest
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import LastMove
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.records import load_newest, load_records
 from memory_mcp.engine.workspace import Workspace
 
@@ -66,15 +68,18 @@ async def count_authors(workspace: Workspace, ids: list[RecordId]) -> dict[str, 
     return dict(authors.most_common())
 
 
-async def find_last_move(workspace: Workspace) -> LastMove | None:
+async def find_last_move(workspace: Workspace, timeline: Timeline) -> LastMove | None:
     """The newest move of this branch, if another member made it."""
-    newest = sorted(await workspace.project.index.moves(), reverse=True)
-    for record in await load_records(workspace.project, newest[:_MOVES_LOOKED_MAX]):
-        if record.move and record.move.branch == workspace.caller.branch:
-            author = find_author(workspace, record)
-            return LastMove(author, record.move.act, record.created_at) if author else None
+    newest = nlargest(_MOVES_LOOKED_MAX, timeline.moves)
+    for some in (newest[:_MOVES_LOOKED_FIRST], newest[_MOVES_LOOKED_FIRST:]):
+        for record in await load_records(workspace.project, some):
+            if record.move and record.move.branch == workspace.caller.branch:
+                author = find_author(workspace, record)
+                return LastMove(author, record.move.act, record.created_at) if author else None
     return None
 
 
+_MOVES_LOOKED_FIRST: Final = 3
+"""Nearly always one of these is it; a record of a move may name two thousand segments."""
 _MOVES_LOOKED_MAX: Final = 50
 """Among so many of the newest moves the last one of the branch is looked for."""

@@ -216,7 +216,7 @@ async def _check_timeline(
     workspace: Workspace, head: Head, records: list[Record], *, repair: bool
 ) -> list[Finding]:
     """The head against the moves on record; made anew from them if they hold all that it knows."""
-    timeline, folded = head.timeline, fold_moves(records)
+    timeline, folded = head.timeline, fold_moves(records).drop_spare_bases()
     complete = timeline.moves.issubset(folded.moves)
     found: list[Finding] = []
     for branch in sorted({*timeline.branches, *folded.branches}):

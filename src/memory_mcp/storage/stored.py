@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from math import log
 from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints, ValidationError
@@ -345,6 +346,15 @@ def describe_entry(record: Record, fields: SearchFields) -> dict[str, Any]:
         "meaning": fields.meaning,
         "outline": fields.outline,
     }
+
+
+_RARITY_MIN: Final = 1e-6
+"""What is in most records still counts a little."""
+
+
+def measure_rarity(count: int, records: int) -> float:
+    """How much a term says that is in so many of the records (inverse document frequency)."""
+    return max(log((records - count + 0.5) / (count + 0.5)) if records > count else 0, _RARITY_MIN)
 
 
 def make_candidate(row: Sequence[Any]) -> Candidate:

@@ -10,7 +10,6 @@ entries on their own only if nothing better is left.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from math import log
 from typing import Any, Final
 
 from memory_mcp.domain.ids import (
@@ -59,7 +58,7 @@ from memory_mcp.storage.postgres.visible import (
     build_queries,
     view_values,
 )
-from memory_mcp.storage.stored import make_candidate
+from memory_mcp.storage.stored import make_candidate, measure_rarity
 
 _ID_PART: Final = compile_later(r"[0-9a-f-]+")
 _NEAREST: Final = 4
@@ -533,15 +532,6 @@ class PostgresIndex:
             if len(rows) >= enough:
                 break
         return [make_candidate(row) for row in rows]
-
-
-_RARITY_MIN: Final = 1e-6
-"""What is in most records still counts a little."""
-
-
-def measure_rarity(count: int, records: int) -> float:
-    """How much a term says that is in so many of the records (inverse document frequency)."""
-    return max(log((records - count + 0.5) / (count + 0.5)) if records > count else 0, _RARITY_MIN)
 
 
 def plan_queries(

@@ -40,10 +40,6 @@ _DAMAGE: Final = (
     "no such table",
     "no such column",
     "has no column",
-    "vtable constructor failed",
-    "invalid fts5 file format",
-    "no such fts5 table",  # of the list of its terms, where a newer SQLite changed its format
-    "fts5: corruption",
 )
 
 _WAL_PAUSE_SECONDS: Final = 0.02
@@ -150,14 +146,12 @@ class Database:
         """Run a statement for each of the rows: all or none, even if the call is cancelled."""
         await asyncio.shield(self._write(statement, rows))
 
-    async def wipe(self, *first: str) -> None:
-        """Run the statements `first`, then remove what is deleted from the log.
+    async def wipe(self) -> None:
+        """Remove what is deleted from the log.
 
         In the pages it is overwritten as it is deleted (`secure_delete`).
         """
         async with self._writing:
-            for statement in first:
-                await self.rows(statement)
             await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def check_integrity(self) -> str:
@@ -420,7 +414,7 @@ def _require_tables(
     found = frozenset(db.execute(_SCHEMA_ROWS).fetchall())
     if found != (_schema_of(spec.schema) if version else frozenset()):
         raise spec.damaged(f"{path} has tables, views or triggers that are not ours.")
-    db.execute("PRAGMA trusted_schema = ON")  # full text search in our own triggers
+    db.execute("PRAGMA trusted_schema = ON")  # JSON in our own triggers
     if not version:
         for statement in _statements(spec.schema):
             db.execute(statement)

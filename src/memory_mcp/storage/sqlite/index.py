@@ -7,17 +7,18 @@ the records.
 Full text: scoring is what a search costs, and most matches hold nothing but a common word. So a
 term finds records on its own only while it is rare. Commoner terms find them together with others,
 and on their own only if nothing better is left. Every term counts for every record that was found.
+The postings are rows of a plain table: FTS5 of SQLite before 3.45 takes a record's words out only
+by writing its whole index anew.
 """
 
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.ids import (
@@ -50,12 +51,13 @@ from memory_mcp.ports.index import PARTIAL_ANSWERS
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
 from memory_mcp.storage.sqlite.schema import (
     BLANK_FIELDS,
+    BLOCK_BITS,
     INSERT_RECORD,
     SCHEMA,
     VERSION,
     record_row,
 )
-from memory_mcp.storage.stored import make_candidate
+from memory_mcp.storage.stored import make_candidate, measure_rarity
 from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
 Values = dict[str, str | int | None]
@@ -97,13 +99,21 @@ VISIBLE: Final = build_visible(
     "r.rowid",
 )
 
+# each block of postings, the newest first
+_BLOCKS: Final = """block (number) AS (
+        SELECT max(block) FROM posting UNION ALL
+        SELECT (SELECT max(p.block) FROM posting p WHERE p.block < block.number)
+        FROM block WHERE number IS NOT NULL)"""
+
 # each end of the numbers by itself is the first or last row; both in one query read every row
 _COUNTS: Final = f"""
+    WITH RECURSIVE {_BLOCKS}
     SELECT '', coalesce((SELECT max(rowid) FROM record) - (SELECT min(rowid) FROM record) + 1, 0)
     UNION ALL
     SELECT t.term, CASE WHEN t.records > {RARE_TERM_RECORDS_MAX} THEN t.records ELSE (
-        SELECT count(*) FROM (SELECT DISTINCT doc FROM place WHERE place.term = t.term) held
-        CROSS JOIN record r ON r.rowid = held.doc WHERE {VISIBLE}) END
+        SELECT count(*) FROM block
+        CROSS JOIN posting p ON p.block = block.number AND p.term = t.number
+        CROSS JOIN record r ON r.rowid = p.record WHERE {VISIBLE}) END
     FROM json_each(:terms) CROSS JOIN term t ON t.term = value"""
 """How many records there are, and with each term; of a rare one only those that are visible, so
 that hidden ones do not show in it."""
@@ -249,18 +259,24 @@ def build_count(filters: Filters) -> tuple[str, Values]:
     return counted, values
 
 
-def match_any(terms: Sequence[str]) -> str:
-    """An FTS5 query for any of these words, and nothing but words."""
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-
-
 def split_trigrams(term: str) -> list[str]:
     """Every three consecutive characters of a term."""
     return sorted({term[i : i + 3] for i in range(len(term) - 2)})
 
 
-def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[str]:
-    """FTS5 queries that share no match and together find every record with a term, best first.
+class TextQuery(NamedTuple):
+    """Finds the records that hold one of the terms `some`.
+
+    With `also` only those that hold one of these as well, and none that `without` finds.
+    """
+
+    some: Sequence[str]
+    also: Sequence[str] = ()
+    without: "TextQuery | None" = None
+
+
+def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[TextQuery]:
+    """Queries that share no match and together find every record with a term, best first.
 
     `counts` says in how many records each term occurs. The first query has at most `matches_max`
     matches, unless even the two rarest terms together have more.
@@ -272,15 +288,11 @@ def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[str]:
     ]
     common = [term for _, term in rising[len(rare) :]]
     if not common:
-        return [match_any(rare)] if rare else []
+        return [TextQuery(rare)] if rare else []
     if not rare and len(common) == 1:
-        return [match_any(common)]
-    first = match_any(rare) or f"{match_any(common[:1])} AND ({match_any(common[1:])})"
-    # the second half of the first query demands nothing: it lets the common terms count
-    return [
-        f"({first}) AND ({match_any([*rare, *common])})",
-        f"({match_any(common)}) NOT ({first})",
-    ]
+        return [TextQuery(common)]
+    first = TextQuery(rare) if rare else TextQuery(common[:1], also=common[1:])
+    return [first, TextQuery(common, without=first)]
 
 
 CANDIDATE: Final = (
@@ -361,8 +373,64 @@ _LOOKED_AT: Final = 1.5
 
 _NEAREST: Final = 4
 
-_WEIGHTS: Final = "1.0, 0.6, 0.5, 0.6"
-"""Of body, names, dates and extra: the figures of the ranking's own BM25."""
+_QUOTED_AMONG_MAX: Final = 2_000
+"""Of the records with the rarest term of a quote, the newest are looked through for the others."""
+
+_POSTING: Final = f"posting p ON p.block = each.record >> {BLOCK_BITS} AND p.record = each.record"
+
+_QUOTING: Final = f"""WITH RECURSIVE {_BLOCKS},
+    words (number, records) AS MATERIALIZED (
+        SELECT t.number, t.records FROM json_each(:words) CROSS JOIN term t ON t.term = value
+        ORDER BY t.records)
+    SELECT {CANDIDATE} FROM (
+        SELECT p.record FROM block CROSS JOIN posting p ON p.block = block.number
+            AND p.term = (SELECT number FROM words LIMIT 1)
+        ORDER BY p.record DESC LIMIT {_QUOTED_AMONG_MAX}) each
+    CROSS JOIN fields f ON f.record = each.record
+    CROSS JOIN record r ON r.rowid = each.record
+    WHERE json_array_length(:words) = (SELECT count(*) FROM words)
+        AND NOT EXISTS (
+            SELECT 1 FROM words LEFT JOIN {_POSTING} AND p.term = words.number
+            WHERE p.term IS NULL)
+        AND instr(' ' || f.body || ' ', :phrase) AND {{condition}} AND {VISIBLE}
+    ORDER BY each.record DESC LIMIT :limit"""
+
+# as in `_BLOCKS`, until there are `enough` postings of the commonest term
+_BLOCKS_WITH_MATCHES: Final = """block (number, seen) AS (
+        SELECT max(block), 0 FROM posting UNION ALL
+        SELECT (SELECT max(p.block) FROM posting p WHERE p.block < block.number),
+            seen + (SELECT count(*) FROM posting p WHERE p.block = block.number
+                AND p.term = (SELECT number FROM term WHERE term = :commonest))
+        FROM block WHERE number IS NOT NULL AND seen < :enough)"""
+
+_TERMS: Final = """{name} (number, rarity) AS MATERIALIZED (
+        SELECT t.number, value FROM json_each(:{name}) CROSS JOIN term t ON t.term = key)"""
+_HOLDS: Final = (
+    f"EXISTS (SELECT 1 FROM {{name}} CROSS JOIN {_POSTING} AND p.term = {{name}}.number)"
+)
+_HELD: Final = """each.record IN (
+            SELECT p.record FROM block CROSS JOIN {name}
+            CROSS JOIN posting p ON p.block = block.number AND p.term = {name}.number)"""
+
+# Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a weight is stored ten times
+_WORTH: Final = """coalesce(sum(rarity * 0.22 * p.weight / (
+            0.1 * p.weight + 1.2 * (0.25 + 0.75 * p.length / usual.length))), 0)"""
+
+# the terms that a record is found by are scored on the way, the rest for those that were found
+_BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
+    usual (length) AS MATERIALIZED (
+        SELECT max(total(letters), 1) / max(total(texts), 1) FROM held),
+    matched (record, worth) AS MATERIALIZED (
+        SELECT record, worth FROM (
+            SELECT p.record, {_WORTH} AS worth FROM block CROSS JOIN usual CROSS JOIN some
+            CROSS JOIN posting p ON p.block = block.number AND p.term = some.number
+            GROUP BY p.record ORDER BY p.record DESC LIMIT -1) each
+        WHERE {{condition}} LIMIT {_MATCHES_MAX}),
+    best AS MATERIALIZED (
+        SELECT each.record AS row, -(worth + (
+            SELECT {_WORTH} FROM rest CROSS JOIN {_POSTING} AND p.term = rest.number)) AS cost
+        FROM matched each CROSS JOIN usual ORDER BY cost LIMIT :looked_at)"""
+
 
 _OWN_PARAMETER: Final = compile_later(r":(?!(?:chain|now)\b)(\w+)")
 """A value of one question; the view is the same for all."""
@@ -408,18 +476,36 @@ _INDEX_DATABASE: Final = DatabaseSpec(
 )
 
 
-_CAN_DELETE_SECURELY: Final = sqlite3.sqlite_version_info >= (3, 45)
-"""Whether FTS5 takes the terms of a deleted row out of its segments, as it can since 3.42 and does
-well since 3.45. Before, they stay until the whole index is written anew, which takes the longer the
-more there is."""
-_SECURE_DELETE: Final = (
-    "INSERT INTO text (text, rank) VALUES ('secure-delete', 1)",
-    "INSERT INTO spelling (spelling, rank) VALUES ('secure-delete', 1)",
-)
-_OPTIMIZE: Final = (
-    "INSERT INTO text (text) VALUES ('optimize')",
-    "INSERT INTO spelling (spelling) VALUES ('optimize')",
-)
+def build_match(query: TextQuery, rarities: Mapping[str, float]) -> tuple[str, Values]:
+    """The tables that a query's `best` matches come from, and their named values.
+
+    They are scored by all the terms with `rarities`.
+    """
+    without = query.without or TextQuery(())
+    named = {
+        "some": query.some, "also": query.also, "never": without.some, "never_also": without.also,
+        "rest": rarities.keys() - {*query.some, *without.some},
+    }  # fmt: skip
+    values: Values = {
+        name: json.dumps({term: rarities[term] for term in sorted(terms)})
+        for name, terms in named.items()
+    }
+    plain = not query.also and not without.also
+    conditions = [_HOLDS.format(name="also")] if query.also else []
+    if without.also:
+        both = _HOLDS.format(name="never"), _HOLDS.format(name="never_also")
+        conditions.append(f"NOT ({' AND '.join(both)})")
+    elif without.some:
+        conditions.append(f"NOT {_HELD.format(name='never')}")
+    # the postings of the commonest term tell how far back to look, unless few of them may count
+    values |= {
+        "commonest": query.some[-1] if plain else None,
+        "enough": (2 if query.without else 1) * _MATCHES_MAX,
+    }
+    return _BEST_MATCHES.format(
+        terms=", ".join(_TERMS.format(name=name) for name in named),
+        condition=" AND ".join(conditions) or "TRUE",
+    ), values
 
 
 class SqliteIndex:
@@ -462,12 +548,10 @@ class SqliteIndex:
 
     async def remove(self, record_ids: Collection[RecordId]) -> None:
         if record_ids:
-            for statement in _SECURE_DELETE if _CAN_DELETE_SECURELY else ():
-                await self.file.change(statement)
             rows = [(id_,) for id_ in record_ids]
             await self.file.write(BLANK_FIELDS, rows)
             await self.file.write("DELETE FROM record WHERE id = ?", rows)
-            await self.file.wipe(*(() if _CAN_DELETE_SECURELY else _OPTIMIZE))
+            await self.file.wipe()
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         condition = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
@@ -492,9 +576,10 @@ class SqliteIndex:
         if not trigrams:
             return []
         rows = await self.read(
-            "SELECT term.term, records FROM spelling JOIN term ON number = spelling.rowid "
-            "WHERE spelling MATCH :parts ORDER BY spelling.rank, term.term LIMIT :limit",
-            {"parts": match_any(trigrams), "limit": _SPELLINGS_MAX},
+            "SELECT t.term, t.records FROM spelling s JOIN term t ON t.number = s.term "
+            "WHERE s.trigram IN (SELECT value FROM json_each(:trigrams)) "
+            "GROUP BY s.term ORDER BY count(*) DESC, t.term LIMIT :limit",
+            {"trigrams": json.dumps(trigrams), "limit": _SPELLINGS_MAX},
         )
         return [(row[0], row[1]) for row in rows]
 
@@ -508,12 +593,14 @@ class SqliteIndex:
     ) -> list[Candidate]:
         known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
         rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
+        asked = {term: measure_rarity(n, corpus.records) for term, n in rarest.items()}
         found: dict[RecordId, Candidate] = {}
         for query in plan_text_queries(rarest, _MATCHES_MAX):
             some = _MATCHES_MAX if filters != Filters() else int(limit * _LOOKED_AT)
-            best, certain = await self._find_best(query, view, filters, limit, some)
+            match = build_match(query, asked)
+            best, certain = await self._find_best(match, view, filters, limit, some)
             if not certain and some < _MATCHES_MAX:
-                best, _ = await self._find_best(query, view, filters, limit, _MATCHES_MAX)
+                best, _ = await self._find_best(match, view, filters, limit, _MATCHES_MAX)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -524,17 +611,14 @@ class SqliteIndex:
     ) -> list[Candidate]:
         if len(row) < QUOTE_TERMS_MIN:
             return []
-        # the terms of a text are what FTS5 makes of it, but for marks that it takes for spaces
-        phrase = " + ".join(match_any([term]) for term in row)
         condition, values = build_filter(filters)
         rows = await self.read(
-            f"""SELECT {CANDIDATE} FROM text
-                CROSS JOIN record r ON r.rowid = text.rowid
-                CROSS JOIN fields f ON f.record = text.rowid
-                WHERE text MATCH :match AND {condition} AND {VISIBLE}
-                ORDER BY text.rowid DESC LIMIT :limit""",
-            {**view_parameters(view), **values, "match": f"body: {phrase}", "limit": limit},
-        )
+            _QUOTING.format(condition=condition),
+            {
+                **view_parameters(view), **values, "limit": limit, "words": _as_list({*row}),
+                "phrase": f" {' '.join(row)} ",
+            },
+        )  # fmt: skip
         return [parse_candidate(each) for each in rows]
 
     async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
@@ -778,19 +862,15 @@ class SqliteIndex:
         return found
 
     async def _find_best(
-        self, query: str, view: View, filters: Filters, limit: int, looked_at: int
+        self, match: tuple[str, Values], view: View, filters: Filters, limit: int, looked_at: int
     ) -> tuple[list[Candidate], bool]:
         """The best visible records of the best `looked_at` matches, and whether that is certain.
 
         It is not if other matches may be as good as the last of these, or better.
         """
-        condition, values = build_filter(filters)
+        (tables, asked), (condition, values) = match, build_filter(filters)
         (looked, worst, *_), *rows = await self.read(
-            f"""WITH best AS MATERIALIZED (
-                SELECT row, cost FROM (
-                    SELECT rowid AS row, bm25(text, {_WEIGHTS}) AS cost FROM text
-                    WHERE text MATCH :match ORDER BY rowid DESC LIMIT {_MATCHES_MAX})
-                ORDER BY cost LIMIT :looked_at)
+            f"""{tables}
             SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
             SELECT * FROM (
                 SELECT cost, {CANDIDATE} FROM (
@@ -798,11 +878,8 @@ class SqliteIndex:
                     WHERE {condition} AND {VISIBLE} ORDER BY cost, r.id DESC LIMIT :limit) seen
                 CROSS JOIN record r ON r.rowid = seen.row
                 CROSS JOIN fields f ON f.record = seen.row)""",
-            {
-                **view_parameters(view), **values, "match": query, "limit": limit,
-                "looked_at": looked_at,
-            },
-        )  # fmt: skip
+            {**view_parameters(view), **values, **asked, "limit": limit, "looked_at": looked_at},
+        )
         rows.sort(key=lambda row: row[1], reverse=True)  # a join promises no order
         rows.sort(key=lambda row: row[0])
         certain = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)

@@ -87,8 +87,31 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 15
+VERSION: Final = 16
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
+
+BLOCK_BITS: Final = 11
+"""The postings of 2,048 records lie together: a search looks each term up once in each block."""
+
+_TRIGRAMS: Final = """WITH RECURSIVE place (at) AS (
+        SELECT 1 WHERE length({term}) > 2
+        UNION ALL SELECT at + 1 FROM place WHERE at < length({term}) - 2)
+        SELECT DISTINCT substr({term}, at, 3) AS trigram FROM place"""
+
+_LETTERS: Final = (
+    "length(replace({row}.body || {row}.names || {row}.dates || {row}.extra, ' ', ''))"
+)
+"""How long a text is, in letters; 0 once it is blanked."""
+
+_TAKE_OUT_TERMS: Final = f"""
+    UPDATE held SET letters = letters - {_LETTERS.format(row="OLD")};
+    DELETE FROM posting WHERE block = OLD.record >> {BLOCK_BITS} AND record = OLD.record
+        AND term IN (SELECT number FROM term
+            WHERE term IN (SELECT term FROM terms WHERE record = OLD.record));
+    UPDATE term SET records = records - 1
+        WHERE term IN (SELECT term FROM terms WHERE record = OLD.record);
+    DELETE FROM term WHERE records < 1
+        AND term IN (SELECT term FROM terms WHERE record = OLD.record);"""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
 # '?' if it takes more to say whether this one is visible
@@ -192,48 +215,54 @@ CREATE TABLE fields (
     record INTEGER PRIMARY KEY, body TEXT NOT NULL, names TEXT NOT NULL, dates TEXT NOT NULL,
     extra TEXT NOT NULL, meaning BLOB NOT NULL, outline BLOB NOT NULL
 );
-CREATE VIRTUAL TABLE text USING fts5 (
-    body, names, dates, extra, content = 'fields', content_rowid = 'record',
-    tokenize = 'ascii'               -- terms are folded already, and anything else is a letter
-);
-CREATE VIRTUAL TABLE place USING fts5vocab (text, instance);   -- a row for each place of a term
 -- in how many records each term is; a term that is in none is not here
 CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);
-CREATE VIRTUAL TABLE spelling USING fts5 (
-    term, content = 'term', content_rowid = 'number', tokenize = 'trigram', detail = 'none',
-    columnsize = 0
-);
+-- every three consecutive characters of a term
+CREATE TABLE spelling (trigram TEXT NOT NULL, term INTEGER NOT NULL, PRIMARY KEY (trigram, term))
+    WITHOUT ROWID;
+-- which records hold a term, how much that counts, and how long the record is. What is of the same
+-- block of records lies together, so a new record changes few pages however many there are
+CREATE TABLE posting (
+    block INTEGER NOT NULL, term INTEGER NOT NULL, record INTEGER NOT NULL,
+    weight INTEGER NOT NULL, length INTEGER NOT NULL, PRIMARY KEY (block, term, record)
+) WITHOUT ROWID;
+-- one row: how many texts there are, and how long they are all together
+CREATE TABLE held (texts INTEGER NOT NULL, letters INTEGER NOT NULL);
+INSERT INTO held VALUES (0, 0);
+-- the weights are those of the ranking's own BM25, ten times
 CREATE VIEW terms AS
-    SELECT record, value AS term FROM fields, json_each(
-        '[' || replace(json_quote(
-            body || ' ' || names || ' ' || dates || ' ' || extra), ' ', '","') || ']')
-    WHERE value != '' GROUP BY record, value;
+    SELECT record, word.value AS term,
+        sum(CASE field.key WHEN 0 THEN 10 WHEN 2 THEN 5 ELSE 6 END) AS weight
+    FROM fields CROSS JOIN json_each(json_array(body, names, dates, extra)) field
+    CROSS JOIN json_each('[' || replace(json_quote(field.value), ' ', '","') || ']') word
+    WHERE word.value != '' GROUP BY record, word.value;
 
 CREATE TRIGGER fields_insert AFTER INSERT ON fields
 BEGIN
-    INSERT INTO text (rowid, body, names, dates, extra)
-        VALUES (NEW.record, NEW.body, NEW.names, NEW.dates, NEW.extra);
     INSERT INTO term (term, records) SELECT term, 1 FROM terms WHERE record = NEW.record
         ON CONFLICT (term) DO UPDATE SET records = records + 1;
+    INSERT OR REPLACE INTO posting
+        SELECT NEW.record >> {BLOCK_BITS}, number, NEW.record, weight, {_LETTERS.format(row="NEW")}
+        FROM terms CROSS JOIN term USING (term) WHERE terms.record = NEW.record ORDER BY number;
+    UPDATE held SET texts = texts + 1, letters = letters + {_LETTERS.format(row="NEW")};
 END;
--- a row is blanked before it is deleted (`BLANK_FIELDS`): then its terms leave the full text
+-- a row is blanked before it is deleted (`BLANK_FIELDS`): then its terms are taken out already
 CREATE TRIGGER fields_update BEFORE UPDATE ON fields
 WHEN (OLD.body, OLD.names, OLD.dates, OLD.extra) IS NOT (NEW.body, NEW.names, NEW.dates, NEW.extra)
-BEGIN
-    INSERT INTO text (text, rowid, body, names, dates, extra)
-        VALUES ('delete', OLD.record, OLD.body, OLD.names, OLD.dates, OLD.extra);
-    UPDATE term SET records = records - 1
-        WHERE term IN (SELECT term FROM terms WHERE record = OLD.record);
-    DELETE FROM term WHERE records < 1
-        AND term IN (SELECT term FROM terms WHERE record = OLD.record);
+BEGIN{_TAKE_OUT_TERMS}
+END;
+CREATE TRIGGER fields_delete BEFORE DELETE ON fields
+BEGIN{_TAKE_OUT_TERMS}
+    UPDATE held SET texts = texts - 1;
 END;
 CREATE TRIGGER term_insert AFTER INSERT ON term
 BEGIN
-    INSERT INTO spelling (rowid, term) VALUES (NEW.number, NEW.term);
+    INSERT INTO spelling SELECT trigram, NEW.number FROM ({_TRIGRAMS.format(term="NEW.term")});
 END;
 CREATE TRIGGER term_delete AFTER DELETE ON term
 BEGIN
-    INSERT INTO spelling (spelling, rowid, term) VALUES ('delete', OLD.number, OLD.term);
+    DELETE FROM spelling
+        WHERE term = OLD.number AND trigram IN ({_TRIGRAMS.format(term="OLD.term")});
 END;
 
 -- how many records there are of each sort, so that a count need not look at all of them: those with
