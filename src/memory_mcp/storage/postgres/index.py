@@ -35,6 +35,7 @@ from memory_mcp.domain.search import (
     IdSummary,
     Neighbour,
     SearchFields,
+    Stated,
     View,
     Wanted,
 )
@@ -363,6 +364,12 @@ class PostgresIndex:
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
+
+    async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
+        query, values = build_queries([Wanted(Filters(statement=statement), limit)])
+        values |= {**view_values(view), "stated": statement}
+        rows = await self._read(f"{query}, mark_statement(:bank, :stated)", values)
+        return Stated(statement, [RecordId(id_) for id_ in rows[0][0]], rows[0][1])
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
         if not wanted:

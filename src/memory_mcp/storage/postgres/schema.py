@@ -349,7 +349,26 @@ ALTER POLICY named ON bank USING (
     OR current_setting('memory_mcp.everyone', true) = 'on');
 """
 
-MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS)
+_STATEMENTS: Final = """
+CREATE FUNCTION mark_statement(of_bank integer, stated text) RETURNS bigint LANGUAGE sql STABLE
+SET search_path = memory_mcp AS $$
+    SELECT coalesce(bit_xor(mark), 0) FROM entry
+    WHERE bank = of_bank AND statement = stated AND statement <> ''
+$$;
+
+-- whether what states this is still as it was seen; nobody else adds to it until the transaction is
+-- over. Volatile, so that it sees whatever was committed while it waited.
+CREATE FUNCTION claim_statement(of_bank integer, stated text, seen bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET search_path = memory_mcp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(stated, of_bank));
+    RETURN mark_statement(of_bank, stated) = seen;
+END $$;
+"""
+
+MIGRATIONS: Final = (
+    _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS,
+)  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 
 
