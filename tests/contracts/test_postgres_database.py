@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from fakes import Scribe
+from index_doors import ELSEWHERE, HERE, matched, seen
 from postgres import beside, execute, new_bank, open_bank
 
 from memory_mcp.domain.hosts import name_database
@@ -91,6 +92,31 @@ async def test_each_older_schema_is_brought_forward(
         *range(1, VERSION + 1)
     ]
     await database.aclose()
+
+
+async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
+    empty_url: str, scribe: Scribe
+) -> None:
+    """The seventh version notes it beside the words: a search reads no others."""
+    here, left, durable = (
+        scribe.record("apple", segment=segment) for segment in (HERE, ELSEWHERE, None)
+    )
+    bank = new_bank(empty_url)
+    before = PostgresIndex(bank, make_fields)
+    await before.add([here, left, durable])
+    await before.aclose()
+    execute(
+        empty_url,
+        f"ALTER TABLE {schema.NAMESPACE}.lookup DROP segment",
+        f"DROP FUNCTION {schema.NAMESPACE}.look_up(tsquery, text[])",
+        f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 6",
+    )
+
+    index = PostgresIndex(open_bank(empty_url, bank.owner, bank.project), make_fields)
+    await index.mark_complete()
+    assert await matched(index, "apple", seen(scribe)) == [durable.id, here.id]
+    assert await matched(index, "apple", seen(scribe, ELSEWHERE)) == [durable.id, left.id]
+    await index.aclose()
 
 
 async def test_an_older_server_refuses_a_newer_schema(empty_url: str) -> None:

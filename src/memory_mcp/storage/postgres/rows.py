@@ -42,16 +42,16 @@ INSERT: Final = """
             session, day, statement, mark, body, names, dates, extra, decode(meaning, 'hex'),
             decode(outline, 'hex'), words::tsvector, length
         FROM given WHERE json IS NULL OR id IN (SELECT id FROM stored)
-        ON CONFLICT DO NOTHING RETURNING row, id, words, tags),
+        ON CONFLICT DO NOTHING RETURNING row, id, segment, words, tags),
     lookups AS (
-        INSERT INTO lookup (row, bank, lexemes)
-        SELECT row, :bank, strip(words) || name_tags(:bank, tags) FROM fresh),
+        INSERT INTO lookup (row, bank, lexemes, segment)
+        SELECT row, :bank, strip(words) || name_tags(:bank, tags), segment FROM fresh),
     sources AS (
         INSERT INTO source (bank, row, source)
         SELECT DISTINCT :bank, row, unnest(derived_from) FROM fresh JOIN given USING (id)),
     suppressions AS (
         INSERT INTO suppression (bank, target, row, segment, buries)
-        SELECT DISTINCT :bank, unnest(supersedes), row, segment, kind = 'tombstone'
+        SELECT DISTINCT :bank, unnest(supersedes), row, fresh.segment, kind = 'tombstone'
         FROM fresh JOIN given USING (id)),
     erasures AS (
         INSERT INTO erasure (bank, target, row)

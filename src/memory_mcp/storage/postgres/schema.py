@@ -366,8 +366,29 @@ BEGIN
 END $$;
 """
 
+_PLACES: Final = """
+-- Where an entry stands, beside the words that lead to it: most of a long memory is on lines that
+-- were left, and need not be read. Without the index, which would be written twice; and without the
+-- policies, which let nobody change a row.
+DROP INDEX lookup_by_lexeme;
+ALTER TABLE lookup ADD segment text COLLATE "C", NO FORCE ROW LEVEL SECURITY;
+UPDATE lookup SET segment = entry.segment FROM entry
+WHERE entry.row = lookup.row AND entry.segment IS NOT NULL;
+ALTER TABLE lookup FORCE ROW LEVEL SECURITY;
+CREATE INDEX lookup_by_lexeme ON lookup USING gin (lexemes);
+
+CREATE FUNCTION look_up(query tsquery, chain text[]) RETURNS SETOF bigint LANGUAGE plpgsql STABLE
+ROWS 200 SET search_path = memory_mcp AS $$
+BEGIN
+    PERFORM set_config('memory_mcp.query', query::text, true);
+    RETURN QUERY SELECT lookup.row FROM lookup WHERE lexemes @@ query
+        AND (segment IS NULL OR segment IN (SELECT unnest(chain)));
+    PERFORM set_config('memory_mcp.query', '', true);
+END $$;
+"""
+
 MIGRATIONS: Final = (
-    _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS,
+    _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS, _PLACES,
 )  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 
