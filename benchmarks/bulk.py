@@ -21,7 +21,7 @@ from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.head import load_head
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.storage.postgres import PostgresIndex
-from memory_mcp.storage.postgres.rows import INSERT, count_terms, dump_rows
+from memory_mcp.storage.postgres.rows import INSERT, claim_values, count_terms, dump_rows
 from memory_mcp.text.drafts import build_record
 
 __all__ = ["fill_in_bulk"]
@@ -50,7 +50,8 @@ async def fill_in_bulk(folder: Path, size: int, database: str) -> None:
         for number, row in enumerate(_repeat(texts, size, chain, left), 1):
             batch.append(row)
             if number % _BATCH == 0 or number == size:
-                await index.bank.rows(INSERT, {"rows": json.dumps(batch, ensure_ascii=False)})
+                rows = json.dumps(batch, ensure_ascii=False)
+                await index.bank.rows(INSERT, {"rows": rows, **claim_values(None)})
                 batch.clear()
                 await count_terms(index.bank)
 

@@ -40,6 +40,7 @@ from memory_mcp.engine.workspace import (
     GitFollower,
     MemoryBank,
     Policy,
+    PutNew,
     SemanticIndex,
     Strangers,
     WaitingRecords,
@@ -154,8 +155,9 @@ class Stores:
     """Where memories rest, and what is derived of them: the project's, the team's, the user's.
 
     A team's are there only if there is one. Where the records are no files, `in_step` says whether
-    the index has them all, `describe` what they come to (`LocalViews`), and `follow` tells when
-    other processes change them. New ones may wait for them in `waiting`.
+    the index has them all, `put_new` stores what nobody stored meanwhile, `describe` says what they
+    come to (`LocalViews`), and `follow` tells when other processes change them. New ones may wait
+    for them in `waiting`.
     """
 
     heads: HeadStore
@@ -166,6 +168,7 @@ class Stores:
     logs: tuple[ErasedLog, ...]
     pulled: tuple[SqlitePulledRecords | None, ...]
     in_step: tuple[Callable[[], Awaitable[bool]] | None, ...]
+    put_new: tuple[PutNew | None, ...]
     describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
     follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
     waiting: WaitingRecords | None = None
@@ -244,10 +247,11 @@ def _build_banks(
             mirror,
             meaning,
             changes=changes,
+            put_new=put_new,
         )
-        for store, index, log, pulled_records, in_step, mirror, meaning in zip(
-            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step, mirrors,
-            meanings, strict=True,
+        for store, index, log, pulled_records, in_step, put_new, mirror, meaning in zip(
+            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step,
+            stores.put_new, mirrors, meanings, strict=True,
         )
     ]  # fmt: skip
 
@@ -332,6 +336,7 @@ def _build_local_stores(
         logs=tuple(LocalErasedLog(folder, disk) for folder in folders),
         pulled=tuple(_build_pulled(folder, disk) for folder in folders),
         in_step=(None,) * len(folders),
+        put_new=(None,) * len(folders),
     )
 
 
@@ -376,15 +381,17 @@ def _build_postgres_stores(
     shared = [Bank(database, team, TEAM)] if team else []
     banks = (Bank(database, owner, project), *shared, Bank(database, user, ""))
     indexes = tuple(PostgresIndex(bank, make_fields) for bank in banks)
+    records = tuple(PostgresRecords(bank, make_fields) for bank in banks)
     return Stores(
         heads=PostgresHeads(banks[0]),
         journal=PostgresImportJournal(banks[0]),
-        records=tuple(PostgresRecords(bank, make_fields) for bank in banks),
+        records=records,
         indexes=indexes,
         vectors=tuple(map(PostgresVectors, banks)),
         logs=tuple(map(PostgresErasedLog, banks)),
         pulled=(None,) * len(banks),
         in_step=tuple(index.is_in_step for index in indexes),
+        put_new=tuple(each.put_new for each in records),
         describe=lambda: describe_state(banks),
         follow=lambda note, leaving: follow_changes(banks, note, leaving),
         waiting=(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from math import log
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import (
     Different,
@@ -34,7 +34,14 @@ from memory_mcp.domain.deduplication import (
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, QueryVectors, View
+from memory_mcp.domain.search import (
+    Candidate,
+    CorpusStatistics,
+    Filters,
+    QueryVectors,
+    Stated,
+    View,
+)
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.records import gather_all, load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
@@ -114,6 +121,13 @@ class DuplicateCandidate:
         return not set(self.old.terms).isdisjoint(self.new.terms)
 
 
+class ExactMatches(NamedTuple):
+    """The records that say a statement; and what its bank has of it, unless that is unknown."""
+
+    records: list[Record]
+    stated: Stated | None
+
+
 async def find_exact_matches(
     workspace: Workspace, bank: MemoryBank, new: Record, view: View
 ) -> list[Record]:
@@ -122,25 +136,33 @@ async def find_exact_matches(
     What the user keeps for themselves no other member of a team has rejected. A bank that cannot be
     read adds nothing: it must not keep a memory from being stored.
     """
+    return (await look_up_statement(workspace, bank, new, view)).records
+
+
+async def look_up_statement(
+    workspace: Workspace, bank: MemoryBank, new: Record, view: View
+) -> ExactMatches:
+    """The same, with what is needed to store the statement once."""
     found = await gather_all(_find_exact(each, new, view) for each in workspace.banks)
-    return [
+    records = [
         record
-        for each, records in zip(workspace.banks, found, strict=True)
-        for record in records
+        for each, matches in zip(workspace.banks, found, strict=True)
+        for record in matches.records
         if each is bank or (record.kind == "tombstone" and _may_reject(record, new))
     ]
+    return ExactMatches(records, found[workspace.banks.index(bank)].stated)
 
 
 def _may_reject(tombstone: Record, new: Record) -> bool:
     return new.scope.reach != "user" or tombstone.scope.user == new.scope.user
 
 
-async def _find_exact(bank: MemoryBank, new: Record, view: View) -> list[Record]:
+async def _find_exact(bank: MemoryBank, new: Record, view: View) -> ExactMatches:
     try:
-        ids = await bank.index.find(view, Filters(statement=new.statement), _EXACT_MATCHES_MAX)
+        stated = await bank.index.find_stated(view, new.statement, _EXACT_MATCHES_MAX)
     except StoreError:
-        return []
-    return await load_records(bank, ids)
+        return ExactMatches([], None)
+    return ExactMatches(await load_records(bank, stated.ids), stated)
 
 
 async def decide_duplicate(

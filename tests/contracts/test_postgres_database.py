@@ -8,12 +8,14 @@ from typing import Any
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from fakes import Scribe
-from postgres import beside, execute, new_bank
+from index_doors import ELSEWHERE, HERE, matched, seen
+from postgres import beside, execute, new_bank, open_bank
 
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import DATABASE_POOL_SECONDS_MAX
 from memory_mcp.domain.record import Move
+from memory_mcp.domain.search import Stated
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
@@ -92,6 +94,31 @@ async def test_each_older_schema_is_brought_forward(
     await database.aclose()
 
 
+async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
+    empty_url: str, scribe: Scribe
+) -> None:
+    """The seventh version notes it beside the words: a search reads no others."""
+    here, left, durable = (
+        scribe.record("apple", segment=segment) for segment in (HERE, ELSEWHERE, None)
+    )
+    bank = new_bank(empty_url)
+    before = PostgresIndex(bank, make_fields)
+    await before.add([here, left, durable])
+    await before.aclose()
+    execute(
+        empty_url,
+        f"ALTER TABLE {schema.NAMESPACE}.lookup DROP segment",
+        f"DROP FUNCTION {schema.NAMESPACE}.look_up(tsquery, text[])",
+        f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 6",
+    )
+
+    index = PostgresIndex(open_bank(empty_url, bank.owner, bank.project), make_fields)
+    await index.mark_complete()
+    assert await matched(index, "apple", seen(scribe)) == [durable.id, here.id]
+    assert await matched(index, "apple", seen(scribe, ELSEWHERE)) == [durable.id, left.id]
+    await index.aclose()
+
+
 async def test_an_older_server_refuses_a_newer_schema(empty_url: str) -> None:
     """It would write rows that the newer one takes for broken."""
     database = Postgres(empty_url, NOBODY)
@@ -142,6 +169,51 @@ async def test_a_record_whose_answer_was_lost_is_stored_once(
     assert lost
     assert await store.ids() == {record.id}
     assert await store.get(record.id) == record
+
+
+async def test_a_new_statement_whose_answer_was_lost_is_stored_once(
+    bank: Bank, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second try finds what the first one stored, and takes it for its own."""
+    store = PostgresRecords(bank, make_fields)
+    record = scribe.record()
+    lost: list[str] = []
+
+    async def lose_answer(connection: Any, statement: str, values: Any) -> Any:
+        rows = await fetch(connection, statement, values)
+        if "INSERT INTO record" in statement and not lost:
+            lost.append(statement)
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle")
+        return rows
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", lose_answer)
+
+    assert await store.put_new([record], Stated(record.statement, [], 0))
+    assert lost
+    assert not await store.put_new([scribe.record()], Stated(record.statement, [], 0))
+    assert await store.ids() == {record.id}
+
+
+async def test_of_many_that_store_one_statement_one_does(
+    postgres_url: str, bank: Bank, scribe: Scribe
+) -> None:
+    """Each has seen that nobody states it; whoever waited sees what was committed meanwhile."""
+    doors = [open_bank(postgres_url, bank.owner, bank.project) for _ in range(8)]
+    records = [scribe.record() for _ in doors]
+    seen = Stated(records[0].statement, [], 0)
+    stored = await asyncio.gather(
+        *(
+            PostgresRecords(door, make_fields).put_new([record], seen)
+            for door, record in zip(doors, records, strict=True)
+        )
+    )
+    for door in doors:
+        await door.database.aclose()
+
+    assert sorted(stored) == [False] * 7 + [True]
+    assert await PostgresRecords(bank, make_fields).ids() == {
+        record.id for record, there in zip(records, stored, strict=True) if there
+    }
 
 
 async def test_a_transaction_that_is_lost_leaves_nothing_of_itself(

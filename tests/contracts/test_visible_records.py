@@ -8,10 +8,10 @@ import pytest
 from fakes import MILLISECOND, Scribe
 from index_doors import ELSEWHERE, HERE, matched, seen
 
-from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, derive_id
+from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, derive_id, mark_id
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.record import REJECTED_PREFIX, Move, Origin, Record
-from memory_mcp.domain.search import Filters, Wanted
+from memory_mcp.domain.search import Filters, Stated, Wanted
 from memory_mcp.ports import SearchIndex
 
 pytestmark = pytest.mark.anyio
@@ -36,6 +36,26 @@ async def test_the_same_statement_is_found_however_it_is_spelt(
     assert await index.find(seen(scribe), Filters(statement=digest("else")), 9) == []
     several = Filters(statements=frozenset({known.statement, other.statement, digest("else")}))
     assert await index.find(seen(scribe), several, 9) == [rejected.id, other.id, known.id]
+
+
+async def test_the_mark_of_a_statement_changes_with_every_record_that_states_it(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """Of two sessions that store it at once, one must notice, wherever the other one stands."""
+    here, left = (scribe.record("The port is 8080.", segment=on) for on in (HERE, ELSEWHERE))
+    statement = here.statement
+    assert await index.find_stated(seen(scribe), statement, 9) == Stated(statement, [], 0)
+    await index.add([here, scribe.record("The port is 8081.", segment=HERE)])
+    one = await index.find_stated(seen(scribe), statement, 9)
+    await index.add([left])
+    both = await index.find_stated(seen(scribe), statement, 9)
+    await index.remove([here.id])
+
+    assert one == Stated(statement, [here.id], mark_id(here.id))
+    assert both == Stated(statement, [here.id], mark_id(here.id) ^ mark_id(left.id))
+    assert (await index.find_stated(seen(scribe), statement, 0)) == Stated(
+        statement, [], mark_id(left.id)
+    )
 
 
 async def test_filters_and_visibility_come_before_the_limit(

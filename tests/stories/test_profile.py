@@ -24,9 +24,10 @@ from memory_mcp.domain.profile import (
     ProfileEntry,
     ProfileFact,
     ProfileField,
+    find_profile_field,
     make_profile_key,
 )
-from memory_mcp.domain.record import Draft
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
@@ -243,14 +244,11 @@ async def test_a_profile_that_cannot_be_kept_does_not_cost_the_memory(
 ) -> None:
     """Success is said of the memory, which is durable."""
     put = workspace.user.records.put
-    kept = 0
 
-    async def full(record: object) -> None:
-        nonlocal kept
-        kept += 1
-        if kept > 1:
+    async def full(record: Record) -> None:
+        if find_profile_field(record) is not None:
             raise StoreUnavailableError("The disk is full.")
-        await put(record)  # pyright: ignore[reportArgumentType]  # as it came
+        await put(record)
 
     monkeypatch.setattr(workspace.user.records, "put", full)
     said = await say(workspace, "My name is Ada.")

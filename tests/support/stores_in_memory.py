@@ -26,6 +26,7 @@ from memory_mcp.domain.search import (
     IdSummary,
     Neighbour,
     SearchFields,
+    Stated,
     View,
     Wanted,
 )
@@ -45,15 +46,16 @@ class MemoryRecords:
 
     def __init__(self) -> None:
         self._records: dict[RecordId, Record] = {}
-        self._held = False
+        self._held = set[str]()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[bool]:
-        free, self._held = not self._held, True
+    async def alone(self, statement: str = "") -> AsyncGenerator[bool]:
+        if free := statement not in self._held:
+            self._held.add(statement)
         try:
             yield free
         finally:
-            self._held = not free
+            self._held -= {statement} if free else set()
 
     def refuse_unreadable(self, record: Record) -> None:
         del record
@@ -242,6 +244,11 @@ class MemoryIndex:
             r.id: (best and (r.pinned, r.importance), r.id) for r in self.listed(view, filters)
         }
         return sorted(worth, key=lambda id_: worth[id_], reverse=True)[:limit]
+
+    async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
+        marks = [mark_id(r.id) for r in self._records.values() if r.statement == statement]
+        ids = await self.find(view, Filters(statement=statement), limit)
+        return Stated(statement, ids, reduce(int.__xor__, marks, 0))
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
         return [await self.find(view, w.filters, w.limit, best=w.best) for w in wanted]

@@ -37,6 +37,7 @@ HEAD_BYTES_MAX: Final = 16_777_216  # a head of 20,000 checkpoints
 HEAD_ENTRIES_MAX: Final = 256  # of a timeline in the head itself: 30 kB, written twice a move
 HISTORY_BYTES_MAX: Final = 33_554_432  # 60,000 moves; more cannot be read between two calls
 LOCK_SECONDS_MAX: Final = 10.0  # a move takes milliseconds; this long, a process hangs
+ADD_TRIES_MAX: Final = 20  # each means that somebody else has just stored the same statement
 TEMPORARY_FILE_SECONDS_MAX: Final = 3_600.0  # a write takes milliseconds; older files are litter
 
 # Layers

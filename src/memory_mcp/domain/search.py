@@ -88,6 +88,17 @@ class Wanted:
     best: bool = False
 
 
+class Stated(NamedTuple):
+    """The visible records that state one thing, and the xor of the marks of all that do.
+
+    The `mark` changes with each of them, on whatever line it stands.
+    """
+
+    statement: str
+    ids: list[RecordId]
+    mark: int
+
+
 @frozen
 class SelectionOptions:
     """How hits are selected: none below `min_score`; `diverse` drops near twins of better ones."""

@@ -18,6 +18,7 @@ from memory_mcp.domain.search import (
     Filters,
     IdSummary,
     Neighbour,
+    Stated,
     View,
     Wanted,
 )
@@ -242,6 +243,9 @@ class SelfHealingIndex:
         return await self.run(
             lambda: self._index.find(view, filters, limit, best=best), partial=True
         )
+
+    async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
+        return await self.run(lambda: self._index.find_stated(view, statement, limit), partial=True)
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
         return await self.run(lambda: self._index.find_each(view, wanted), partial=True)

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
 from memory_mcp.deadlines import CallLock, wait_for_lock
@@ -18,7 +19,7 @@ from memory_mcp.domain.limits import LOCK_SECONDS_MAX, RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Origin, Reach, Record, Scope
-from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.search import RerankWeights, Stated, View
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
@@ -289,12 +290,17 @@ class RecoveredHead:
     revision: int = 0
 
 
+PutNew = Callable[[Sequence[Record], Stated], Awaitable[bool]]
+"""Stores new records and their entries at once, unless others state the same by now; whether."""
+
+
 @frozen
 class MemoryBank:
     """A place where records rest, with the index over them; a cloud and vectors if set up.
 
     A call holds `writing` while it compares a new record with the existing ones and stores it, and
     is `correcting` while it replaces one: of two processes that correct the same, one is refused.
+    With `put_new`, records and index are in one place.
     """
 
     records: RecordStore
@@ -303,6 +309,7 @@ class MemoryBank:
     meaning: SemanticIndex | None = None
     writing: CallLock = field(default_factory=CallLock)
     changes: Changes = field(default_factory=Changes)
+    put_new: PutNew | None = None
 
     @asynccontextmanager
     async def correcting(self) -> AsyncGenerator[None]:
@@ -336,6 +343,38 @@ class MemoryBank:
             self.changes.note()  # after indexing: listeners search at once
         if self.meaning:
             self.meaning.wake.set()
+        return notes
+
+    async def keep_new(
+        self, records: Sequence[Record], stated: Stated, view: View
+    ) -> tuple[str, ...] | None:
+        """Store the records as `keep` does; None if others have stored the same since a look.
+
+        `stated` is what that look found: of several processes that store one statement at once, one
+        does, and the others look again.
+        """
+        if self.put_new:
+            if not await self.put_new(records, stated):
+                return None
+            self.changes.note()
+            if self.meaning:
+                self.meaning.wake.set()
+            return ()
+        alone = partial(self.records.alone, stated.statement)
+        async with wait_for_lock(alone, LOCK_SECONDS_MAX):
+            with suppress(StoreError):  # what cannot be compared is stored
+                if (await self.index.find_stated(view, stated.statement, 0)).mark != stated.mark:
+                    return None
+            return await self.keep_each(records)
+
+    async def keep_each(self, records: Sequence[Record]) -> tuple[str, ...]:
+        """Store the first record as `keep` does, and the others if that works."""
+        notes = await self.keep(records[0])
+        for record in records[1:]:
+            try:
+                notes += await self.keep(record)
+            except StoreUnavailableError as error:  # the first is stored: this is no failure
+                notes += (f"Merged; the new text could not be stored by itself as well: {error}",)
         return notes
 
     async def keep_all(

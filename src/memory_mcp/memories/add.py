@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.code import cite_places, propose_citations
-from memory_mcp.deduplication import decide_duplicate, find_exact_matches
+from memory_mcp.deduplication import decide_duplicate, find_exact_matches, look_up_statement
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import NewEntry
 from memory_mcp.domain.deduplication import Insert, Merge, Refuse, Skip
@@ -23,7 +23,7 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import Citation, Draft, Record, RecordContext
-from memory_mcp.domain.search import View
+from memory_mcp.domain.search import Stated, View
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
 from memory_mcp.engine.members import find_author
@@ -71,7 +71,7 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     try:
         # of two calls at once, the second must find what the first stored
         async with bank.correcting() if draft.supersedes else bank.writing:
-            return await _store_draft(workspace, bank, draft, redactions, until)
+            return await _store_once(workspace, bank, draft, redactions, until)
     except DatabaseAwayError:
         if workspace.waiting is None or not workspace.waiting.accepts:
             raise
@@ -93,7 +93,7 @@ async def store_waiting(workspace: Workspace, record: Record) -> AddOutcome:
     bank = workspace.bank_of(draft.reach)
     until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
     async with bank.correcting() if draft.supersedes else bank.writing:
-        return await _store_draft(workspace, bank, draft, (), until, waited=record)
+        return await _store_once(workspace, bank, draft, (), until, waited=record)
 
 
 async def _leave_waiting(
@@ -141,7 +141,7 @@ async def is_known(workspace: Workspace, draft: Draft) -> bool:
     return isinstance(decision, Skip | Refuse)
 
 
-async def _store_draft(
+async def _store_once(
     workspace: Workspace,
     bank: MemoryBank,
     draft: Draft,
@@ -150,6 +150,31 @@ async def _store_draft(
     *,
     waited: Record | None = None,
 ) -> AddOutcome:
+    """Store the draft; decide anew if others store the same statement meanwhile.
+
+    Raises:
+        StoreUnavailableError: they go on and on.
+    """
+    for _ in range(limits.ADD_TRIES_MAX):
+        outcome = await _store_draft(workspace, bank, draft, redactions, until, waited=waited)
+        if outcome is not None:
+            return outcome
+    raise StoreUnavailableError(
+        f"Others stored this very statement {limits.ADD_TRIES_MAX} times meanwhile, each time in "
+        "another way. Nothing was stored by this call; search for it, and try again."
+    )
+
+
+async def _store_draft(
+    workspace: Workspace,
+    bank: MemoryBank,
+    draft: Draft,
+    redactions: tuple[Redaction, ...],
+    until: float,
+    *,
+    waited: Record | None,
+) -> AddOutcome | None:
+    """What became of it; None if others have stored the same statement since it was looked up."""
     now = workspace.clock.now()
     timeline = (await load_head_to_write(workspace)).timeline
     view = make_view(workspace, timeline)
@@ -163,7 +188,7 @@ async def _store_draft(
     record = build_record(draft, writing)
     cites, cited = (waited.cites, ()) if waited else _cite(workspace, draft, record)
     record = record.model_copy(update={"cites": cites})
-    same = await find_exact_matches(workspace, bank, record, view)
+    same, stated = await look_up_statement(workspace, bank, record, view)
     record, tombstones = await _find_answered(workspace, record, same)
     for memory_id in set(record.supersedes) - tombstones:
         _refuse_other_scope(await require_memory(workspace, memory_id, view), record)
@@ -175,13 +200,12 @@ async def _store_draft(
             return AlreadyKnown(known, redactions=redactions, notes=notes)
         case Refuse(tombstone):
             return MemoryRejected(tombstone, find_author(workspace, tombstone))
-        case Merge() as merge:
-            outcome = await _write_merged(bank, record, merge, second, view)
         case Insert() if record.importance < (least := workspace.policy.merging.min_importance):
             return MemoryDeclined(_TOO_LITTLE.format(record.importance, least))
-        case Insert(similar, notes):
-            notes += await bank.keep(record)
-            outcome = MemoryAdded(record, replaced=record.supersedes, notes=notes, similar=similar)
+        case Insert() | Merge():
+            outcome = await _write(bank, record, decision, second, view, stated=stated)
+    if outcome is None:
+        return None
     notes = (
         *outcome.notes,
         *cited,
@@ -233,35 +257,53 @@ async def _find_answered(
     return record.model_copy(update={"supersedes": supersedes}), tombstones | rejected
 
 
-async def _write_merged(
-    bank: MemoryBank, new: Record, merge: Merge, second: RecordContext, view: View
-) -> MemoryAdded:
-    """Store one memory in place of the old ones.
+async def _keep(
+    bank: MemoryBank, records: Sequence[Record], stated: Stated | None, view: View
+) -> tuple[str, ...] | None:
+    """Store the records unless others have stored the statement; without a look, in any case."""
+    return await (bank.keep_new(records, stated, view) if stated else bank.keep_each(records))
+
+
+async def _write(
+    bank: MemoryBank,
+    new: Record,
+    decision: Insert | Merge,
+    second: RecordContext,
+    view: View,
+    *,
+    stated: Stated | None,
+) -> MemoryAdded | None:
+    """Store the memory, or one in place of old ones; None if others have stored the same.
 
     A composed text is a record of its own that names its parts. It is written first, so that a cut
     loses nothing.
     """
-    if merge.text == new.content:  # nothing of the old ones is left to keep
-        whole = join_records(new, merge.olds)
-        notes = await bank.keep(whole)
-    else:
-        whole = join_records(new, merge.olds, text=merge.text, writing=second)
-        notes = await bank.keep(whole)
-        try:
-            notes += await bank.keep(new)
-        except StoreUnavailableError as error:  # the whole is stored: this is no failure
-            notes += (f"Merged; the new text could not be stored by itself as well: {error}",)
-        if not await bank.index.visible([whole.id], view):  # an old one was just forgotten
-            await bank.erase(await bank.index.ordered({whole.id}))
-            return MemoryAdded(new, notes=notes)
-    contradictions = tuple(Contradiction(old.id, old.content, new.content) for old in merge.olds)
+    if isinstance(decision, Insert):
+        kept = await _keep(bank, [new], stated, view)
+        if kept is None:
+            return None
+        notes = decision.notes + kept
+        return MemoryAdded(new, replaced=new.supersedes, notes=notes, similar=decision.similar)
+    composed = decision.text != new.content  # else nothing of the old ones is left to keep
+    whole = (
+        join_records(new, decision.olds, text=decision.text, writing=second)
+        if composed
+        else join_records(new, decision.olds)
+    )
+    notes = await _keep(bank, [whole, new] if composed else [whole], stated, view)
+    if notes is None:
+        return None
+    if composed and not await bank.index.visible([whole.id], view):  # an old one was just forgotten
+        await bank.erase(await bank.index.ordered({whole.id}))
+        return MemoryAdded(new, notes=notes)
+    contradictions = tuple(Contradiction(old.id, old.content, new.content) for old in decision.olds)
     return MemoryAdded(
         whole,
-        replaced=tuple(old.id for old in merge.olds),
+        replaced=tuple(old.id for old in decision.olds),
         notes=notes,
         merged=bool(whole.derived_from),
-        contradictions=contradictions if merge.contradicts else (),
-        similar=merge.similar,
+        contradictions=contradictions if decision.contradicts else (),
+        similar=decision.similar,
     )
 
 

@@ -21,6 +21,7 @@ from memory_mcp.domain.search import (
     IdSummary,
     Neighbour,
     PassageVectors,
+    Stated,
     StoredVectors,
     View,
     Wanted,
@@ -64,7 +65,8 @@ class VisibleRecords(Protocol):
       reachable (`timeline.visibility.select_reachable`), tombstones included; nothing else does.
       `Filters.reach` is left to the use case, which chooses the bank.
     - `find` returns the newest first (by id); with `best` the pinned first, then the important,
-      then the newest. With `Filters.statement` it finds tombstones too. `find_each` answers several
+      then the newest. With `Filters.statement` it finds tombstones too; `find_stated` finds the
+      same, and says what all records with that statement come to. `find_each` answers several
       such questions at once, in their order. `count` counts what `find` finds, `count_by_segment`
       where it lies: durable records under None.
     - `visible` returns the ids among these that a search may find.
@@ -76,6 +78,7 @@ class VisibleRecords(Protocol):
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]: ...
+    async def find_stated(self, view: View, statement: str, limit: int) -> Stated: ...
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]: ...
     async def count(self, view: View, filters: Filters) -> int: ...
     async def count_by_segment(

@@ -102,8 +102,9 @@ class RecordStore(Protocol):
     - `erase` leaves nothing of the records; an id that is not there is no error.
     - `remove_litter` removes what interrupted writes left, once it is `LITTER_SECONDS_MIN` old:
       younger files may be a write of another process.
-    - `alone` is held by whoever corrects a record, and yields whether it could be had: one at a
-      time, in all processes. It ends with the process.
+    - `alone` is held by whoever corrects a record, and, for a `statement`, by whoever stores a new
+      one; it yields whether it could be had: one at a time, in all processes. It ends with the
+      process.
     - `check` names what is wrong, repairs what it safely can, and returns every readable record.
     - What the file system refuses raises `StoreUnavailableError`.
     """
@@ -117,7 +118,7 @@ class RecordStore(Protocol):
     def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]: ...
     async def erase(self, record_ids: Collection[RecordId]) -> None: ...
     async def remove_litter(self) -> None: ...
-    def alone(self) -> AbstractAsyncContextManager[bool]: ...
+    def alone(self, statement: str = "") -> AbstractAsyncContextManager[bool]: ...
     async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]: ...
 
 

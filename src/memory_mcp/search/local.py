@@ -225,6 +225,8 @@ async def _find_by_words(
     share: int,
 ) -> Sequence[Candidate]:
     """The records that hold the words in a row, then those with words or related ones in turn."""
+    if not corpus.records:
+        return ()
     quoted = await bank.index.quote(question.row, view, filters, _QUOTES_MAX)
     matched = await bank.index.match(question.every, corpus, view, filters, share)
     if corpus.records <= share:  # so few that each can be compared

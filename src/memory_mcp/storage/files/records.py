@@ -49,6 +49,8 @@ from memory_mcp.storage.threads import in_thread
 _MONTH: Final = compile_later(r"\d{4,}-\d\d")
 _SUFFIX: Final = ".json"
 _LOCK_FILE: Final = "corrections.lock"
+_STATEMENT_LOCK_FILE: Final = "additions-{}.lock"
+"""By the first digit of the statement's digest: others hardly ever wait for each other."""
 _SCAN_BATCH: Final = 500
 """Files read at once in a thread: enough to make that cheap, few enough to stay responsive."""
 _TICK_NS_MAX: Final = 2_000_000_000
@@ -334,8 +336,11 @@ class LocalRecords:
             self._disk.remove_litter(path)
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[bool]:
-        with self._disk.try_lock(self._lock) as free:
+    async def alone(self, statement: str = "") -> AsyncGenerator[bool]:
+        lock = self._lock
+        if statement:
+            lock = lock.with_name(_STATEMENT_LOCK_FILE.format(statement[0]))
+        with self._disk.try_lock(lock) as free:
             yield free
 
     @in_thread

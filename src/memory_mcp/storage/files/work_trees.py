@@ -168,8 +168,8 @@ class WorkTreeRecords:
         for store in self._list():
             await store.remove_litter()
 
-    def alone(self) -> AbstractAsyncContextManager[bool]:
-        return self._at(self._trees.main.folder).alone()
+    def alone(self, statement: str = "") -> AbstractAsyncContextManager[bool]:
+        return self._at(self._trees.main.folder).alone(statement)
 
     async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
         findings: list[Finding] = []

@@ -34,6 +34,7 @@ from memory_mcp.domain.search import (
     IdSummary,
     Neighbour,
     SearchFields,
+    Stated,
     View,
     Wanted,
 )
@@ -92,16 +93,19 @@ _CORPUS: Final = """
 _VISIBLE_COUNTS: Final = f"""
     {CHAIN} SELECT asked.term, count(*) FROM unnest(:terms::text[], :queries::text[])
         asked (term, query)
-    CROSS JOIN LATERAL look_up(asked.query::tsquery) found (row) JOIN entry r USING (row)
+    CROSS JOIN LATERAL look_up(asked.query::tsquery, :chain::text[]) found (row)
+    JOIN entry r USING (row)
     WHERE r.recalled AND {VISIBLE} GROUP BY asked.term"""
 
 # Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a field counts as the ranking weighs it
-_LOOK_UP: Final = "look_up(:query::tsquery)"
+_LOOK_UP: Final = "look_up(:query::tsquery, :chain::text[])"
 _MATCHES: Final = f"{_LOOK_UP} found (row) JOIN entry r USING (row) WHERE true"
-_LOOKED_UP_MAX: Final = 5_000
+_LOOKED_UP_MAX: Final = 50_000
 """Matches looked up by their words; of more than these, the newest are met going back in time."""
+_WINDOW_MATCHES_MIN: Final = 5_000
+"""Of more than these, those among the newest entries will do, if that is enough."""
 _WINDOW_MAX: Final = 1_000
-"""Of how many of the newest entries on the chain these are, if enough is found there."""
+"""The newest entries on the chain that are gone through for that."""
 _ENOUGH: Final = 2 * RESULTS_MAX
 _HOLDS: Final = "WHERE r.words @@ :query::tsquery"
 _NEWEST_MATCHES: Final = f"entry r {_HOLDS}"
@@ -316,7 +320,7 @@ class PostgresIndex:
         for query, matches in plan_queries(number, counts, corpus.records, _MATCHES_MAX):
             values = {**asked, **view_values(view), "query": query, "limit": limit}
             enough = _ENOUGH - len(found)
-            best = await self._find_best(values, filters, matches, enough)
+            best = await self._find_best(values, filters, _plan_ways(matches), enough)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -362,6 +366,12 @@ class PostgresIndex:
         self, view: View, filters: Filters, limit: int, *, best: bool = False
     ) -> list[RecordId]:
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
+
+    async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
+        query, values = build_queries([Wanted(Filters(statement=statement), limit)])
+        values |= {**view_values(view), "stated": statement}
+        rows = await self._read(f"{query}, mark_statement(:bank, :stated)", values)
+        return Stated(statement, [RecordId(id_) for id_ in rows[0][0]], rows[0][1])
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
         if not wanted:
@@ -512,16 +522,12 @@ class PostgresIndex:
         return [make_candidate(row) for row in rows]
 
     async def _find_best(
-        self, values: Mapping[str, Any], filters: Filters, matches: int, enough: int
+        self, values: Mapping[str, Any], filters: Filters, ways: Sequence[str], enough: int
     ) -> list[Candidate]:
-        """The best of the newest visible matches, of which so many are to be expected.
-
-        If these are more than can be looked up, it goes back in time until it has `enough`.
-        """
+        """The best of the newest visible matches, found in the first way that gives `enough`."""
         condition, own = build_filter(filters)
-        looked_up = matches <= _LOOKED_UP_MAX
         rows: Rows = ()
-        for found in (_MATCHES,) if looked_up else (_MATCHES_IN_WINDOW, _NEWEST_MATCHES):
+        for found in ways:
             scored = _SCORED.format(found=found, condition=condition)
             rows = await self._read(
                 f"{CHAIN}, {scored} SELECT {CANDIDATE} "
@@ -532,6 +538,12 @@ class PostgresIndex:
             if len(rows) >= enough:
                 break
         return [make_candidate(row) for row in rows]
+
+
+def _plan_ways(matches: int) -> tuple[str, ...]:
+    """The ways to find so many matches, the quickest first: what is common is among the newest."""
+    rest = _MATCHES if matches <= _LOOKED_UP_MAX else _NEWEST_MATCHES
+    return (_MATCHES_IN_WINDOW, rest) if matches > _WINDOW_MATCHES_MIN else (rest,)
 
 
 def plan_queries(

@@ -4,14 +4,14 @@ A record and its entry in the index are stored in one statement and erased in on
 whoever sees one sees the other.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import SearchFields
+from memory_mcp.domain.search import SearchFields, Stated
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.rows import INSERT, Bank, dump_rows, remove_entries
@@ -41,17 +41,29 @@ class PostgresRecords:
 
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
         del of_this_machine  # what is in the database counts: nobody else writes there
-        text = dump_record(record).decode()
-        number = await self._bank.number()
-        rows = dump_rows(number, [(record, self._fields_of(record), text)])
-        if await self._bank.rows(INSERT, rows):
-            return
-        present = await self._bank.rows(_SOME, {"ids": [record.id]})
-        if present and present[0]["json"] != text:
-            raise StoreDamagedError(
-                f"{self._where(record.id)} already holds another record; it is left as it is. "
-                "Run `memory-mcp doctor`."
-            )
+        await self._insert([record], None)
+
+    async def put_new(self, records: Sequence[Record], stated: Stated) -> bool:
+        """Put all of these at once, and nothing if another record states the same by now.
+
+        Whether they are there.
+        """
+        return await self._insert(records, stated)
+
+    async def _insert(self, records: Sequence[Record], stated: Stated | None) -> bool:
+        texts = {record.id: dump_record(record).decode() for record in records}
+        rows = [(record, self._fields_of(record), texts[record.id]) for record in records]
+        values = dump_rows(await self._bank.number(), rows, stated)
+        if len(await self._bank.rows(INSERT, values)) == len(records):
+            return True
+        present = await self._bank.rows(_SOME, {"ids": sorted(texts)})
+        for id_, text in present:
+            if text != texts[id_]:
+                raise StoreDamagedError(
+                    f"{self._where(id_)} already holds another record; it is left as it is. "
+                    "Run `memory-mcp doctor`."
+                )
+        return len(present) == len(records)  # the first try, whose answer was lost
 
     async def get(self, record_id: RecordId) -> Record | None:
         if not is_record_id(record_id):
@@ -96,7 +108,8 @@ class PostgresRecords:
         """Nothing here is ever cut short."""
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[bool]:
+    async def alone(self, statement: str = "") -> AsyncGenerator[bool]:
+        del statement  # `put_new` compares by itself
         lock = _CORRECTING, await self._bank.number()
         async with self._bank.database.hold_lock(*lock) as free:
             yield free

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import SearchFields
+from memory_mcp.domain.search import SearchFields, Stated
 from memory_mcp.storage.postgres.database import Postgres, Rows, Work, fetch
 from memory_mcp.storage.postgres.schema import Connection
 from memory_mcp.storage.stored import describe_entry
@@ -15,16 +15,20 @@ _FIND_BANK: Final = "SELECT number FROM bank WHERE owner = :owner AND project = 
 _BEGIN_BANK: Final = """
     INSERT INTO bank (owner, project) VALUES (:owner, :project) ON CONFLICT DO NOTHING"""
 
-# the record and its entry in one statement, so that there is never one without the other
+# the record and its entry in one statement, so that there is never one without the other; none of
+# them if another record states the same by now
 INSERT: Final = """
-    WITH given AS MATERIALIZED (
-        SELECT * FROM json_to_recordset(:rows) AS given (
+    WITH claimed AS MATERIALIZED (
+        SELECT :stated::text IS NULL OR claim_statement(:bank, :stated, :seen) AS free),
+    given AS MATERIALIZED (
+        SELECT given.* FROM claimed CROSS JOIN json_to_recordset(:rows) AS given (
             id text, json text, kind text, layer text, segment text, branch text, key text,
             category text, tags text[], phase integer, importance smallint, pinned boolean,
             recalled boolean, moves boolean, profile boolean, expires_at text, created_at text,
             session text, day text, statement text, mark bigint, body text, names text, dates text,
             extra text, meaning text, outline text, words text, length integer, supersedes text[],
-            derived_from text[], erases text[])),
+            derived_from text[], erases text[])
+        WHERE claimed.free),
     stored AS (
         INSERT INTO record (bank, id, json) SELECT :bank, id, json FROM given
         WHERE json IS NOT NULL ON CONFLICT DO NOTHING RETURNING id),
@@ -38,16 +42,16 @@ INSERT: Final = """
             session, day, statement, mark, body, names, dates, extra, decode(meaning, 'hex'),
             decode(outline, 'hex'), words::tsvector, length
         FROM given WHERE json IS NULL OR id IN (SELECT id FROM stored)
-        ON CONFLICT DO NOTHING RETURNING row, id, words, tags),
+        ON CONFLICT DO NOTHING RETURNING row, id, segment, words, tags),
     lookups AS (
-        INSERT INTO lookup (row, bank, lexemes)
-        SELECT row, :bank, strip(words) || name_tags(:bank, tags) FROM fresh),
+        INSERT INTO lookup (row, bank, lexemes, segment)
+        SELECT row, :bank, strip(words) || name_tags(:bank, tags), segment FROM fresh),
     sources AS (
         INSERT INTO source (bank, row, source)
         SELECT DISTINCT :bank, row, unnest(derived_from) FROM fresh JOIN given USING (id)),
     suppressions AS (
         INSERT INTO suppression (bank, target, row, segment, buries)
-        SELECT DISTINCT :bank, unnest(supersedes), row, segment, kind = 'tombstone'
+        SELECT DISTINCT :bank, unnest(supersedes), row, fresh.segment, kind = 'tombstone'
         FROM fresh JOIN given USING (id)),
     erasures AS (
         INSERT INTO erasure (bank, target, row)
@@ -164,9 +168,14 @@ async def remove_entries(connection: Connection, number: int, ids: Sequence[Reco
 
 
 def dump_rows(
-    number: int, records: Sequence[tuple[Record, SearchFields, str | None]]
+    number: int,
+    records: Sequence[tuple[Record, SearchFields, str | None]],
+    stated: Stated | None = None,
 ) -> Mapping[str, Any]:
-    """The values of `INSERT` for these records, each with its JSON if that is to be stored."""
+    """The values of `INSERT` for these records, each with its JSON if that is to be stored.
+
+    With `stated`, for nothing if anything else states the same by then.
+    """
     rows = [
         {
             **describe_entry(record, fields),
@@ -178,7 +187,15 @@ def dump_rows(
         }
         for record, fields, text in records
     ]
-    return {"bank": number, "rows": json.dumps(rows, ensure_ascii=False)}
+    return {"bank": number, "rows": json.dumps(rows, ensure_ascii=False), **claim_values(stated)}
+
+
+def claim_values(stated: Stated | None) -> Mapping[str, Any]:
+    """The values of `INSERT` that say what states the same."""
+    return {
+        "stated": stated.statement if stated else None,
+        "seen": stated.mark if stated else 0,
+    }
 
 
 _FIELD_WEIGHTS: Final = ("A", "B", "C", "D")

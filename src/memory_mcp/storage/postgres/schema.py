@@ -349,7 +349,47 @@ ALTER POLICY named ON bank USING (
     OR current_setting('memory_mcp.everyone', true) = 'on');
 """
 
-MIGRATIONS: Final = (_FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS)
+_STATEMENTS: Final = """
+CREATE FUNCTION mark_statement(of_bank integer, stated text) RETURNS bigint LANGUAGE sql STABLE
+SET search_path = memory_mcp AS $$
+    SELECT coalesce(bit_xor(mark), 0) FROM entry
+    WHERE bank = of_bank AND statement = stated AND statement <> ''
+$$;
+
+-- whether what states this is still as it was seen; nobody else adds to it until the transaction is
+-- over. Volatile, so that it sees whatever was committed while it waited.
+CREATE FUNCTION claim_statement(of_bank integer, stated text, seen bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET search_path = memory_mcp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(stated, of_bank));
+    RETURN mark_statement(of_bank, stated) = seen;
+END $$;
+"""
+
+_PLACES: Final = """
+-- Where an entry stands, beside the words that lead to it: most of a long memory is on lines that
+-- were left, and need not be read. Without the index, which would be written twice; and without the
+-- policies, which let nobody change a row.
+DROP INDEX lookup_by_lexeme;
+ALTER TABLE lookup ADD segment text COLLATE "C", NO FORCE ROW LEVEL SECURITY;
+UPDATE lookup SET segment = entry.segment FROM entry
+WHERE entry.row = lookup.row AND entry.segment IS NOT NULL;
+ALTER TABLE lookup FORCE ROW LEVEL SECURITY;
+CREATE INDEX lookup_by_lexeme ON lookup USING gin (lexemes);
+
+CREATE FUNCTION look_up(query tsquery, chain text[]) RETURNS SETOF bigint LANGUAGE plpgsql STABLE
+ROWS 200 SET search_path = memory_mcp AS $$
+BEGIN
+    PERFORM set_config('memory_mcp.query', query::text, true);
+    RETURN QUERY SELECT lookup.row FROM lookup WHERE lexemes @@ query
+        AND (segment IS NULL OR segment IN (SELECT unnest(chain)));
+    PERFORM set_config('memory_mcp.query', '', true);
+END $$;
+"""
+
+MIGRATIONS: Final = (
+    _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS, _PLACES,
+)  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 
 

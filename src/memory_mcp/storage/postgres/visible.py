@@ -62,7 +62,7 @@ _CONDITIONS: Final = {
     "statements": "r.statement = ANY(:statements) AND r.statement <> ''",
     "layer": "r.layer = :layer",
     "tags": "r.tags @> :tags AND r.row IN (SELECT look_up(ask_all(ARRAY("
-    "SELECT :bank || '#' || tag FROM unnest(:tags) tag))))",
+    "SELECT :bank || '#' || tag FROM unnest(:tags) tag)), :chain::text[]))",
 }
 """The condition on `r` for each filter that has a value."""
 

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
@@ -42,6 +42,7 @@ from memory_mcp.domain.search import (
     IdSummary,
     Neighbour,
     SearchFields,
+    Stated,
     View,
     Wanted,
 )
@@ -106,6 +107,8 @@ _BLOCKS: Final = """block (number) AS (
         FROM block WHERE number IS NOT NULL)"""
 
 # each end of the numbers by itself is the first or last row; both in one query read every row
+_STATED: Final = "SELECT mark FROM record WHERE statement = :statement AND statement <> ''"
+
 _COUNTS: Final = f"""
     WITH RECURSIVE {_BLOCKS}
     SELECT '', coalesce((SELECT max(rowid) FROM record) - (SELECT min(rowid) FROM record) + 1, 0)
@@ -648,6 +651,12 @@ class SqliteIndex:
         if chosen and not best:
             return await self._find_newest_of_layer(view, filters, limit, *chosen)
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
+
+    async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
+        # before the records: what comes between is one more in the end, and not found too few
+        marks = await self.read(_STATED, {"statement": statement})
+        ids = await self.find(view, Filters(statement=statement), limit)
+        return Stated(statement, ids, reduce(int.__xor__, (row[0] for row in marks), 0))
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
         queries: list[str] = []
