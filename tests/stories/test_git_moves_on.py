@@ -226,6 +226,32 @@ async def test_a_linked_work_tree_tells_the_story_of_its_own_branch(
 
 
 @pytest.mark.files
+@pytest.mark.parametrize(
+    ("begun", "ignored", "kept"),
+    [(False, False, True), (False, True, False), (True, False, False)],
+    ids=["first", "ignored", "begun in the main one"],
+)
+async def test_a_linked_work_tree_keeps_the_first_records_if_git_does_not_ignore_them(
+    settings: Settings, project: Path, tmp_path: Path, *, begun: bool, ignored: bool, kept: bool
+) -> None:
+    """Whoever works only there commits them; what nobody commits outlives that work tree."""
+    make_world(project, ignored=ignored)
+    tree = tmp_path / "tree"
+    git(project, "worktree", "add", "-q", "-b", "feature", str(tree))
+    if begun:
+        async with agent(in_git(settings, "follow"), "auto") as first:
+            await GitWorld(first, project).write(C)
+    async with agent(in_git(settings, "follow", tree), "auto") as second:
+        linked = GitWorld(second, tree)
+        ids = {await linked.write(A), await linked.write(B)}
+        assert ids.isdisjoint({each["id"] for each in records(tree)}) is not kept
+        assert ids.isdisjoint({each["id"] for each in records(project)}) is kept
+        linked.commit("work")
+        assert await linked.recalled() == {A, B}
+        assert (git(tree, "ls-files", ".claude") != "") is kept
+
+
+@pytest.mark.files
 async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
     settings: Settings, project: Path, tmp_path: Path
 ) -> None:

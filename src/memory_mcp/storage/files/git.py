@@ -4,15 +4,12 @@
     <common>/logs/refs/heads/<name>    what became of a branch
     <machine>/git.json                 what was seen at the last look; a derivative but for claims
 
-Nothing that git runs reads a file of the work tree, so no filter, hook or monitor of the
-repository's settings is ever started; no transport is allowed, so no missing object is fetched.
+How git itself is asked is told in `ask_git`.
 """
 
 import hashlib
 import json
 import os
-import shutil
-import subprocess
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,9 +25,9 @@ from memory_mcp.domain.git import (
     RefStep,
     SeenBranch,
 )
-from memory_mcp.errors import GitSilentError
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
+from memory_mcp.storage.files.ask_git import ask_git
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
 
@@ -38,8 +35,6 @@ STATE_FILE: Final = "git.json"
 _LOCK_FILE: Final = "git.lock"
 _STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
-_GIT_SECONDS_MAX: Final = 5.0
-"""A walk through the history of the largest repositories takes a second or two."""
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
 _FILES_MAX: Final = 200
@@ -52,13 +47,6 @@ _OPERATIONS: Final = (
 )  # fmt: skip
 _VISIT: Final = "checkout: moving from "
 _REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
-_ENVIRONMENT: Final = {
-    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "",
-    "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
-}  # fmt: skip
-_FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
-                   "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF")  # fmt: skip
-"""Set while git runs a hook: they name another repository, or what only that hook is about."""
 
 
 class LocalGit:
@@ -72,8 +60,7 @@ class LocalGit:
         self._common = trees.main.git_dir
         self.name = self._dir
         self._disk = disk
-        inherited = {name: value for name, value in environment.items() if name not in _FOREIGN}
-        self._environment = inherited | _ENVIRONMENT
+        self._environment = environment
         self._state = machine / STATE_FILE
         self._lock = machine / _LOCK_FILE
         self.files: Sequence[str] = (
@@ -281,21 +268,7 @@ class LocalGit:
         return "new" if found == new.strip("0") or (found and found == new) else "unknown"
 
     def _ask(self, arguments: Sequence[str], lines: Sequence[str] = ()) -> str:
-        program = shutil.which("git")
-        if program is None:
-            raise GitSilentError("there is no git on this machine")
-        try:
-            done = subprocess.run(  # noqa: S603  # git, with values that are hashes of commits
-                [program, "--git-dir", self._dir, "-c", "core.fsmonitor=false", *arguments],
-                input="\n".join(lines) + "\n" if lines else "", capture_output=True,
-                text=True, encoding="utf-8", errors="surrogateescape", check=False,
-                timeout=_GIT_SECONDS_MAX, env=self._environment, cwd=self._dir,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise GitSilentError(f"git {arguments[0]}: {error}") from error
-        if done.returncode != 0:
-            raise GitSilentError(f"git {arguments[0]}: {done.stderr.strip()[:200]}")
-        return done.stdout
+        return ask_git(self._dir, self._environment, arguments, lines)
 
 
 _PLAIN_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
