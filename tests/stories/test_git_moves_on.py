@@ -18,6 +18,7 @@ from memory_mcp.cli.main import main
 from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.errors import InvalidRequestError
 from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = pytest.mark.anyio
@@ -272,6 +273,66 @@ async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
             await call(second, "forget_memory", memory_id=id_, mode="erase")
             assert await here.standing() == {B: "written on feature, not merged here"}
     assert id_ not in {record["id"] for folder in (project, tree) for record in records(folder)}
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_head(
+    settings: Settings, project: Path, mode: GitMode
+) -> None:
+    """A short list is not taken for all there is; and git says how to get the rest."""
+    bring = "git checkout {} -- .claude/memory"
+
+    async def told(w: GitWorld) -> list[str]:
+        w.told.clear()
+        for _ in range(2):
+            await w.search()
+        return w.told
+
+    async with parted(settings, project, mode, ignored=False) as w:
+        await w.write(C)
+        tip = w.commit("c")
+        assert await told(w) == []
+        w.git("switch", "-q", "main")
+        assert await told(w) == ["Git is on main now: it took the files of 2 memories away."]
+        waiting = "2 memories: written on feature, not merged here"
+        assert f"{waiting} (not recalled here; `{bring.format('feature')}`)" in await head_of(w)
+        w.git("switch", "-q", "feature")
+        assert await told(w) == ["Git is on feature now: it brought the files of 2 memories."]
+        assert "not recalled here" not in await head_of(w)
+        w.git("reset", "-q", "--hard", "HEAD~1")
+        assert await told(w) == ["Git is on feature now: it took the files of 1 memory away."]
+        reset = "1 memory: its commit was reset away"
+        assert f"{reset} (not recalled here; `{bring.format(tip[:8])}`)" in await head_of(w)
+        with pytest.raises(InvalidRequestError, match=r"git checkout .* brings them"):
+            await bring_here(settings, mode, tip[:8])
+        w.git(*bring.format(tip[:8]).split()[1:])
+        assert await w.recalled() == {A, B, C}
+
+
+async def head_of(w: GitWorld) -> str:
+    return await read(w.client, "memory_head")
+
+
+async def bring_here(settings: Settings, mode: GitMode, name: str) -> object:
+    """Type `git bring`."""
+    async with open_workspace(in_git(settings, mode)) as built:
+        return await code.bring_here(built.workspace, name)
+
+
+@pytest.mark.files
+async def test_what_is_written_here_is_not_told_when_git_brings_more(
+    settings: Settings, project: Path
+) -> None:
+    """Of a commit and a merge between two looks, only the merge has brought something."""
+    async with parted(settings, project, ignored=False) as w:
+        w.git("switch", "-q", "main")
+        await w.write(C)
+        w.told.clear()
+        w.commit("c")
+        w.git("merge", "-q", "--no-edit", "feature")
+        assert await w.recalled() == {A, B, C}
+        assert w.told == ["Git is on main now: it brought the files of 1 memory."]
 
 
 async def test_two_repositories_are_never_mixed(

@@ -12,7 +12,7 @@ from memory_mcp.deadlines import CallLock, wait_for_lock
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
-from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause
+from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause, SeenFiles
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.limits import LOCK_SECONDS_MAX, RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
@@ -429,6 +429,7 @@ class GitFollower:
         self.rewound: frozenset[RecordId] = frozenset()
         self.stamp: object = None
         self.anchors: object = None
+        self.files: SeenFiles | None = None
         self.looked = False
         self.task: asyncio.Task[Any] | None = None
         self.asked_with: object = None

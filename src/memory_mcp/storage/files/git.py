@@ -10,6 +10,7 @@ How git itself is asked is told in `ask_git`.
 import hashlib
 import json
 import os
+import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Final
 from memory_mcp.disk import Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.git import (
     STEPS_MAX,
+    CommittedMemories,
     GitPlace,
     GitState,
     NewCommit,
@@ -25,6 +27,10 @@ from memory_mcp.domain.git import (
     RefStep,
     SeenBranch,
 )
+from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.record import MEMORY_KINDS
+from memory_mcp.frozen import frozen
+from memory_mcp.locations import read_git_text
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.ask_git import ask_git
@@ -46,6 +52,11 @@ _OPERATIONS: Final = (
     "sequencer",
 )  # fmt: skip
 _VISIT: Final = "checkout: moving from "
+_OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
+"""The line before each object. Within a record no line begins with such a word."""
+_TIPS_MAX: Final = 8
+"""Branches that are looked at for memories which are not here."""
+_RECORDS_MAX: Final = 1_000
 _REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
 
 
@@ -132,16 +143,12 @@ class LocalGit:
                 return steps[at + 1 :], now
         return steps[-STEPS_MAX:], now
 
-    def list_visits(self, moves: int) -> Sequence[tuple[str, str]]:
+    def list_steps(self, moves: int) -> Sequence[RefStep]:
         data = self._read_moves()
         if moves <= len(data) and data[:moves].endswith(b"\n"):
             data = data[moves:]
-        visits: list[tuple[str, str]] = []
-        for line in data.splitlines()[-STEPS_MAX:]:
-            step = _parse_step(line)
-            if step and step.message.startswith(_VISIT):
-                visits.append((step.message.rpartition(" to ")[2], step.new))
-        return visits
+        lines = data.splitlines()[-STEPS_MAX:]
+        return [step for line in lines if (step := _parse_step(line))]
 
     def find_origin(self, branch: str, commit: str) -> str:
         end = f" to {branch}"
@@ -162,6 +169,9 @@ class LocalGit:
         return {
             name for tree in trees for name in self._trees.list_tracked(tree).intersection(names)
         }
+
+    def list_tracked(self) -> frozenset[str]:
+        return self._trees.list_tracked(self._trees.own)
 
     def list_tracked_elsewhere(self) -> Mapping[str, str]:
         return self._trees.list_tracked_elsewhere()
@@ -244,13 +254,52 @@ class LocalGit:
         ).split("\0")
         return dict(zip(listed[1::3], listed[2::3], strict=False))
 
-    def shows(self, old: str, new: str) -> str | None:
+    def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
-        pairs = list(zip(listed[::2], listed[1::2], strict=False))[:_FILES_MAX]
+        pairs = list(zip(listed[::2], listed[1::2], strict=False))
+        if records:
+            pairs = [(meta, path) for meta, path in pairs if Path(path).stem in records]
+        pairs = pairs[:_FILES_MAX]
         sides = {self._compare(path, *meta.split()[2:4]) for meta, path in pairs}
         if sides == {"old"}:
             return old
         return new if sides == {"new"} else None
+
+    def list_tips(self) -> Mapping[str, str]:
+        listed = self._ask(
+            ["for-each-ref", "--no-merged=HEAD", "--sort=-committerdate", f"--count={_TIPS_MAX}",
+             "--format=%(refname:short)%00%(objectname)", "refs/heads"]
+        )  # fmt: skip
+        tips = dict(line.split("\0") for line in listed.splitlines())
+        left = read_git_text(os.path.join(self._dir, "ORIG_HEAD"), self._dir).strip()
+        return tips | ({"": left} if left and self.find_away([left], "HEAD") else {})
+
+    def compare_memories(self, here: str, commits: Sequence[str]) -> Sequence[CommittedMemories]:
+        if not commits:
+            return []
+        # of a commit that is given with another one, git shows what it has beyond that
+        pairs = [f"{commit} {here}" for commit in commits]
+        listed = self._ask(
+            ["-c", "core.quotePath=false", "diff-tree", "--stdin", "-r", "--no-renames", "--",
+             "*.json"],
+            pairs,
+        )  # fmt: skip
+        changes: dict[str, list[_RecordChange]] = {commit: [] for commit in commits}
+        into = list[_RecordChange]()
+        for line in listed.splitlines():
+            if not line.startswith(":"):
+                into = changes.get(line.strip(), [])
+            elif found := _parse_change(line):
+                into.append(found)
+        blobs = [each.blob for commit in commits for each in changes[commit]]
+        memories = self._find_memories(list(dict.fromkeys(blobs))[:_RECORDS_MAX])
+        return [_sum_up(changes[commit], memories) for commit in commits]
+
+    def _find_memories(self, blobs: Sequence[str]) -> set[str]:
+        """Those of these objects that are records of memories."""
+        parts = _OBJECT.split(self._ask(["cat-file", "--batch"], blobs)) if blobs else [""]
+        return {blob for blob, body in zip(parts[1::2], parts[2::2], strict=True)
+                if _read_kind(body) in MEMORY_KINDS}  # fmt: skip
 
     def _compare(self, path: str, old: str, new: str) -> str:
         try:
@@ -272,6 +321,44 @@ class LocalGit:
 
 
 _PLAIN_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
+
+
+@frozen
+class _RecordChange:
+    """A file of a record that one of two commits has, and in which folder of the work tree."""
+
+    id: RecordId
+    blob: str
+    folder: str
+    lacks: bool
+
+
+def _parse_change(line: str) -> _RecordChange | None:
+    """A line of `git diff-tree`; None if no record came or went with it."""
+    meta, _, path = line.partition("\t")
+    _, _, old, new, how = meta.split()
+    folder, month, name = ("", "", *path.split("/"))[-3:]
+    id_ = name.removesuffix(".json")
+    if how not in ("A", "D") or not is_record_id(id_):
+        return None
+    folder = path.removesuffix(f"/{month}/{name}")
+    return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
+
+
+def _sum_up(changes: Sequence[_RecordChange], memories: Collection[str]) -> CommittedMemories:
+    mine = [each for each in changes if each.blob in memories]
+    return CommittedMemories(
+        beyond=frozenset(each.id for each in mine if not each.lacks),
+        lacks=frozenset(each.id for each in mine if each.lacks),
+        folder=next((each.folder for each in mine if not each.lacks), ""),
+    )
+
+
+def _read_kind(body: str) -> str:
+    """What kind of record this is, by its own word; '' if it is none."""
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(body).get("kind", ""))
+    return ""
 
 
 def _parse_step(line: bytes) -> RefStep | None:
