@@ -17,7 +17,7 @@ from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
-from memory_mcp.storage.files.host import read_index
+from memory_mcp.storage.files.git_index import read_index
 
 pytestmark = pytest.mark.anyio
 

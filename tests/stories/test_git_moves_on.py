@@ -19,6 +19,7 @@ from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = pytest.mark.anyio
@@ -416,6 +417,68 @@ async def test_records_in_a_compressed_index_are_tracked(
     for folder, known in ((clone, {A, B, C}), (tree, {A})):
         async with agent(in_git(settings, "follow", folder), "auto") as client:
             assert await GitWorld(client, folder).recalled() == known
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+def test_a_split_index_is_read_as_git_reads_it(tmp_path: Path, version: str, hashes: str) -> None:
+    """Most entries lie in another file; of these some are gone, and some are replaced."""
+    folder = tmp_path / "shop"
+    git(tmp_path, "init", "-q", "--object-format", hashes, str(folder))
+    git(folder, "config", "core.untrackedCache", "true")
+    paths = [folder / f"{'long' * (n % 9)}TREE{n % 7}" / f"link{n}.py" for n in range(200)]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{path}\n", "utf-8")
+    commit_all(folder, "all")
+    git(folder, "config", "splitIndex.maxPercentChange", "100")
+    git(folder, "update-index", "--index-version", version)
+    git(folder, "update-index", "--split-index")
+    for path in paths[::3]:
+        path.unlink()
+    for path in paths[1::3]:
+        path.write_text("changed\n", "utf-8")
+    (folder / "added.py").write_text("added\n", "utf-8")
+    git(folder, "add", "--all")
+    (folder / "untracked.py").write_text("untracked\n", "utf-8")
+    git(folder, "status", "--untracked-files=all")
+    assert list((folder / ".git").glob("sharedindex.*"))
+
+    listed = git(folder, "ls-files", "--stage", "-z").split("\0")[:-1]
+    index = read_index(str(folder / ".git" / "index"), str(folder / ".git"))
+    known = {line.partition("\t")[2]: line.split()[1] for line in listed}
+    assert index.count(b".py\0") == len(known) == 134
+    for name, blob in known.items():
+        end = index.index(b"\0", index.index(name.encode() + b"\0"))
+        begin = end - len(name) - 2 - len(blob) // 2
+        assert index[begin : begin + len(blob) // 2].hex() == blob
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("form", ["core.splitIndex", "core.untrackedCache"])
+async def test_no_form_of_the_index_hides_or_invents_tracked_records(
+    settings: Settings, project: Path, form: str
+) -> None:
+    """Names of files that are not tracked, or not any more, stand in these, too."""
+    make_world(project, ignored=False)
+    git(project, "config", form, "true")
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "-c", "feature")
+        trees = WorkTrees(project, project)
+        for text in (B, C):
+            await w.write(text)
+            w.git("status", "--untracked-files=all")
+            names = {Path(name).stem for name in w.git("ls-files", ".claude").split()}
+            assert trees.list_tracked(trees.own) == names
+            w.commit("more")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "feature")
+        assert await w.recalled() == {A, B, C}
 
 
 async def test_packed_refs_and_a_gc_change_nothing(settings: Settings, project: Path) -> None:

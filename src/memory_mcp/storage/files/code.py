@@ -16,7 +16,8 @@ from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_git_dir
 from memory_mcp.ports.code import SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
-from memory_mcp.storage.files.host import read_index, stamp_file
+from memory_mcp.storage.files.git_index import read_index
+from memory_mcp.storage.files.host import stamp_file
 
 _FILE_BYTES_MAX: Final = 4_194_304
 """A source file that is larger was made by a program."""

@@ -21,7 +21,8 @@ from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import WORK_TREES, find_common_git_dir, find_git_dir, read_git_text
 from memory_mcp.patterns import compile_later
-from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
+from memory_mcp.storage.files.git_index import read_index
+from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.records import LocalRecords
 
 TREES_MAX: Final = 32
