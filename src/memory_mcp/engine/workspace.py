@@ -135,8 +135,8 @@ class Prompts:
 
     Each prompt sets `came`: then the inbox may hold new events, and `heard` what the user said.
     Who takes a prompt from there holds `capturing` until its statements are stored; who follows
-    what a user took back holds `rewinding`. `watched` is the transcript that is going to show the
-    prompt that came last, and with it whether the user went back before.
+    what a user took back holds `rewinding`, in a task of `following`. `watched` is the transcript
+    that is going to show the prompt that came last, and with it whether the user went back before.
     """
 
     def __init__(self) -> None:
@@ -145,6 +145,7 @@ class Prompts:
         self.heard: deque[HeardPrompt] = deque(maxlen=_HEARD_MAX)
         self.capturing = asyncio.Lock()
         self.rewinding = asyncio.Lock()
+        self.following = set[asyncio.Task[None]]()
         self.watched = ""
         self._given: dict[str, ShownMemories] = {}
 
