@@ -2,18 +2,19 @@
 
 import hashlib
 import os
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
-from threading import Thread
-from typing import Final
+from threading import Lock, Thread
+from typing import Final, Generic, TypeVar
 
 from memory_mcp.domain.code_files import CodeFile
 from memory_mcp.errors import GitSilentError
-from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_git_dir
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports.code import SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.git_index import read_index
@@ -25,36 +26,69 @@ _KNOWN_MAX: Final = 500
 _LISTED_MAX: Final = 1_000
 """Files of one folder that are looked at."""
 _PATH_BYTES_MAX: Final = 1_000
-_RENAMES_MAX: Final = 200
-"""Commits for which git is asked what was renamed since."""
+_ASKED_MAX: Final = 200
+"""Answers of git that are kept, each about a commit, or about one kind of files."""
+_LISTED_SECONDS: Final = 1.0
+_ENDING: Final = compile_later(r"\.\w{1,16}")
 _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
 
-@frozen
-class _Renames:
-    """What git is asked of a commit, for an index with this stamp; `before` counts until then."""
+T = TypeVar("T")
 
-    stamp: object
-    asked: Future[Mapping[str, str]]
-    before: Mapping[str, str]
 
-    def get(self, *, wait: bool) -> Mapping[str, str]:
-        return self.asked.result() if wait or self.asked.done() else self.before
+class _Questions(Generic[T]):
+    """What git is asked beside the calls, once for each state.
+
+    What it said before counts until it answers. What it cannot say is `nothing`.
+    """
+
+    def __init__(self, ask: Callable[[str], T], nothing: T) -> None:
+        self._ask = ask
+        self._nothing = nothing
+        self._known: OrderedDict[str, tuple[object, Future[T], T]] = OrderedDict()
+
+    def get(self, about: str, state: object, *, wait: bool) -> T:
+        known = self._known.get(about)
+        if known is None or known[0] != state:
+            before = self._nothing if known is None else _read(known, wait=False)
+            self._known[about] = known = state, Future[T](), before
+            if len(self._known) > _ASKED_MAX:
+                self._known.popitem(last=False)
+            Thread(target=self._answer, args=(about, known[1]), daemon=True).start()
+        return _read(known, wait=wait)
+
+    def _answer(self, about: str, answer: Future[T]) -> None:
+        try:
+            answer.set_result(self._ask(about))
+        except GitSilentError:
+            answer.set_result(self._nothing)
+
+
+def _read(known: tuple[object, Future[T], T], *, wait: bool) -> T:
+    _, answer, before = known
+    return answer.result() if wait or answer.done() else before
 
 
 class LocalCode:
     """Implements `ports.CodeFiles` over a work tree."""
 
     def __init__(
-        self, work_tree: Path, find_renames: Callable[[str], Mapping[str, str]] | None = None
+        self,
+        work_tree: Path,
+        find_renames: Callable[[str], Mapping[str, str]] = lambda _: {},
+        list_untracked: Callable[[str], Sequence[str]] = lambda _: (),
     ) -> None:
         self._root = str(work_tree)
         self._git_dir = find_git_dir(self._root)
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
-        self._find_renames = find_renames
-        self._renames: OrderedDict[str, _Renames] = OrderedDict()
+        self._renames = _Questions(find_renames, {})
+        self._list_untracked = list_untracked
+        self._untracked = _Questions(self._choose_untracked, ())
+        self._listed: dict[str, tuple[float, object, Sequence[str]]] = {}
+        self._listing = Lock()
+        self._moved_again = Counter[str]()
 
     def read(self, path: str) -> CodeFile | str:
         if not path or os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
@@ -108,18 +142,48 @@ class LocalCode:
         return [f"{folder}/{name}" if folder else name for _, name in sorted(files, reverse=True)]
 
     def find_renamed(self, path: str, commit: str, *, wait: bool = False) -> str:
-        find = self._find_renames
-        if not commit or not self._git_dir or find is None:
+        if not commit or not self._git_dir:
             return ""
-        stamp = stamp_file(os.path.join(self._git_dir, "index"))
-        known = self._renames.get(commit)
-        if known is None or known.stamp != stamp:
-            before = known.get(wait=False) if known else dict[str, str]()
-            self._renames[commit] = known = _Renames(stamp, Future(), before)
-            if len(self._renames) > _RENAMES_MAX:
-                self._renames.popitem(last=False)
-            Thread(target=_answer, args=(known.asked, find, commit), daemon=True).start()
-        return known.get(wait=wait).get(path, "")
+        return self._renames.get(commit, self._stamp_index(), wait=wait).get(path, "")
+
+    def list_untracked(self, path: str, *, wait: bool = False) -> Sequence[str]:
+        folder, _, name = path.rpartition("/")
+        ending = os.path.splitext(name)[1]
+        if not _ENDING.fullmatch(ending) or not self._git_dir or ".." in folder.split("/"):
+            return ()
+        while folder and not os.path.isdir(os.path.join(self._root, folder)):
+            folder = os.path.dirname(folder)
+        left = stamp_file(os.path.join(self._root, folder))  # it has changed with what left it
+        about, state = f"{folder}/*{ending}", (self._stamp_index(), left)
+        found = self._untracked.get(about, (state, self._moved_again[about]), wait=wait)
+        if not self._are_there(found):
+            self._moved_again[about] += 1
+            found = self._untracked.get(about, (state, self._moved_again[about]), wait=wait)
+        return found
+
+    def _choose_untracked(self, about: str) -> Sequence[str]:
+        """The latest of the files of this kind that git has not been told of.
+
+        For many folders that files have left, git lists them once a second at most.
+        """
+        ending = about.rpartition("*")[2]
+        with self._listing:
+            at, index = time.monotonic(), self._stamp_index()
+            known_at, known_index, known = self._listed.get(ending, (0.0, None, ()))
+            fresh = at - known_at < _LISTED_SECONDS and index == known_index
+            if not fresh or not self._are_there(known):
+                listed = self._list_untracked(ending)[:_LISTED_MAX]
+                stamps = [(stamp_file(os.path.join(self._root, each)), each) for each in listed]
+                latest = sorted(((stamp, each) for stamp, each in stamps if stamp), reverse=True)
+                known = tuple(each for _, each in latest[:SIMILAR_MAX])
+                self._listed[ending] = at, index, known
+            return known
+
+    def _are_there(self, paths: Sequence[str]) -> bool:
+        return all(os.path.lexists(os.path.join(self._root, each)) for each in paths)
+
+    def _stamp_index(self) -> object:
+        return stamp_file(os.path.join(self._git_dir, "index"))
 
     def find_blob(self, blob: str) -> str:
         return _find_name(self._load_index(), bytes.fromhex(blob))
@@ -133,15 +197,6 @@ class LocalCode:
         if self._index[0] != stamp:
             self._index = stamp, read_index(path, self._git_dir)
         return self._index[1]
-
-
-def _answer(
-    asked: "Future[Mapping[str, str]]", find: Callable[[str], Mapping[str, str]], commit: str
-) -> None:
-    try:
-        asked.set_result(find(commit))
-    except GitSilentError:  # what git cannot say was not renamed
-        asked.set_result({})
 
 
 _HASH_BYTES: Final = 20

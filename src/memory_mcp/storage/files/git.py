@@ -254,6 +254,13 @@ class LocalGit:
         ).split("\0")
         return dict(zip(listed[1::3], listed[2::3], strict=False))
 
+    def list_untracked(self, ending: str) -> Sequence[str]:
+        listed = self._ask(
+            ["--work-tree", self._tree, "ls-files", "--full-name", "--others", "--exclude-standard",
+             "-z", "--", f":(top,glob)**/*{ending}"]
+        )  # fmt: skip
+        return listed.split("\0")[:-1]
+
     def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
         pairs = list(zip(listed[::2], listed[1::2], strict=False))
