@@ -3,12 +3,12 @@
 import hashlib
 import os
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import Final, Generic, TypeVar
 
 from memory_mcp.domain.code_files import CodeFile
@@ -86,9 +86,9 @@ class LocalCode:
         self._renames = _Questions(find_renames, {})
         self._list_untracked = list_untracked
         self._untracked = _Questions(self._choose_untracked, ())
-        self._listed: dict[str, tuple[float, object, Sequence[str]]] = {}
-        self._listing = Lock()
-        self._moved_again = Counter[str]()
+        self._left: dict[tuple[str, str], object] = {}
+        self._asked_at: dict[str, float] = {}
+        self._unasked = set[str]()
 
     def read(self, path: str) -> CodeFile | str:
         if not path or os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
@@ -149,35 +149,41 @@ class LocalCode:
     def list_untracked(self, path: str, *, wait: bool = False) -> Sequence[str]:
         folder, _, name = path.rpartition("/")
         ending = os.path.splitext(name)[1]
-        if not _ENDING.fullmatch(ending) or not self._git_dir or ".." in folder.split("/"):
+        inside = not os.path.isabs(path) and ".." not in folder.split("/")
+        if not (inside and self._git_dir and _ENDING.fullmatch(ending)):
             return ()
         while folder and not os.path.isdir(os.path.join(self._root, folder)):
             folder = os.path.dirname(folder)
         left = stamp_file(os.path.join(self._root, folder))  # it has changed with what left it
-        about, state = f"{folder}/*{ending}", (self._stamp_index(), left)
-        found = self._untracked.get(about, (state, self._moved_again[about]), wait=wait)
-        if not self._are_there(found):
-            self._moved_again[about] += 1
-            found = self._untracked.get(about, (state, self._moved_again[about]), wait=wait)
+        if self._left.get((folder, ending)) != left:
+            self._left[folder, ending] = left
+            if len(self._left) > _LISTED_MAX:
+                self._left.clear()
+            self._unasked.add(ending)
+        if ending in self._unasked:
+            self._ask_again(ending)
+        found = self._untracked.get(ending, self._state_of(ending), wait=wait)
+        if not self._are_there(found):  # one has moved on
+            self._ask_again(ending, at_once=wait)
+            found = self._untracked.get(ending, self._state_of(ending), wait=wait)
         return found
 
-    def _choose_untracked(self, about: str) -> Sequence[str]:
-        """The latest of the files of this kind that git has not been told of.
+    def _state_of(self, ending: str) -> object:
+        return self._stamp_index(), self._asked_at.get(ending)
 
-        For many folders that files have left, git lists them once a second at most.
-        """
-        ending = about.rpartition("*")[2]
-        with self._listing:
-            at, index = time.monotonic(), self._stamp_index()
-            known_at, known_index, known = self._listed.get(ending, (0.0, None, ()))
-            fresh = at - known_at < _LISTED_SECONDS and index == known_index
-            if not fresh or not self._are_there(known):
-                listed = self._list_untracked(ending)[:_LISTED_MAX]
-                stamps = [(stamp_file(os.path.join(self._root, each)), each) for each in listed]
-                latest = sorted(((stamp, each) for stamp, each in stamps if stamp), reverse=True)
-                known = tuple(each for _, each in latest[:SIMILAR_MAX])
-                self._listed[ending] = at, index, known
-            return known
+    def _ask_again(self, ending: str, *, at_once: bool = False) -> None:
+        """Have git list files of this kind anew; once a second is enough for many folders."""
+        now = time.monotonic()
+        if at_once or now - self._asked_at.get(ending, -_LISTED_SECONDS) >= _LISTED_SECONDS:
+            self._asked_at[ending] = now
+            self._unasked.discard(ending)
+
+    def _choose_untracked(self, ending: str) -> Sequence[str]:
+        """The latest of the files of this kind that git has not been told of."""
+        listed = self._list_untracked(ending)[:_LISTED_MAX]
+        stamps = [(stamp_file(os.path.join(self._root, each)), each) for each in listed]
+        latest = sorted(((stamp, each) for stamp, each in stamps if stamp), reverse=True)
+        return tuple(each for _, each in latest[:SIMILAR_MAX])
 
     def _are_there(self, paths: Sequence[str]) -> bool:
         return all(os.path.lexists(os.path.join(self._root, each)) for each in paths)
