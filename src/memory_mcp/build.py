@@ -266,7 +266,7 @@ def _find_trees(places: ProjectFolders) -> WorkTrees | None:
     """The work trees that share the project's memory; None without a project."""
     if places.work_tree is None or places.project_dir is None:
         return None
-    return WorkTrees(places.work_tree, places.project_dir)
+    return WorkTrees(places.work_tree, places.project_dir, os.environ)
 
 
 _OpenRecords = Callable[[bool], LocalRecords | WorkTreeRecords]

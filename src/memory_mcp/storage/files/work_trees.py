@@ -8,10 +8,11 @@ that it does not go with a linked work tree that is removed.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -51,7 +52,13 @@ class WorkTree:
 class WorkTrees:
     """The work trees of a clone: this one, the main one and the others, in this order."""
 
-    def __init__(self, work_tree: Path, main: Path) -> None:
+    def __init__(
+        self,
+        work_tree: Path,
+        main: Path,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._environment = environment
         self.own = WorkTree(str(work_tree), find_git_dir(str(work_tree)))
         common = find_common_git_dir(self.own.git_dir) if self.own.git_dir else ""
         self.main = WorkTree(str(main), common)
@@ -120,7 +127,7 @@ class WorkTrees:
         work_tree = ["--work-tree", self.own.folder]
         asked = [*work_tree, "check-ignore", "--no-index", "--", str(path)]
         try:
-            return bool(ask_git(self.own.git_dir, os.environ, asked, silent=[_NONE_IGNORED]))
+            return bool(ask_git(self.own.git_dir, self._environment, asked, silent=[_NONE_IGNORED]))
         except GitSilentError:
             return True
 
