@@ -46,11 +46,12 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=folder, check=True, env=environment)  # noqa: S607
 
 
-def make_repository(folder: Path, files: dict[str, str]) -> Path:
-    """A work tree with one commit of these files."""
+def make_repository(folder: Path, files: dict[str, str], *, committed: bool = False) -> Path:
+    """A work tree with one commit of these files; records are ignored, or `committed`."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
-    for name, text in {".gitignore": _IGNORED, **files}.items():
+    ignored = ".state/\n" if committed else _IGNORED
+    for name, text in {".gitignore": ignored, **files}.items():
         (folder / name).write_text(text, "utf-8")
     git(folder, "add", "--all")
     git(folder, "commit", "-q", "-m", "begin")
@@ -70,9 +71,10 @@ async def fill(workspace: Workspace, count: int, cites: Sequence[Citation] = ())
     await workspace.project.keep_all(records)
 
 
-async def measure_following(folder: Path) -> None:
-    """A checkout, and a call when nothing moved."""
-    project = make_repository(folder / "shop", {})
+async def measure_following(folder: Path, *, committed: bool) -> None:
+    """A checkout, and a call when nothing moved; with `committed`, git takes and brings records."""
+    how = "committed" if committed else "ignored"
+    project = make_repository(folder / "shop", {}, committed=committed)
     settings = Settings(project_dir=project, home=folder / "home", user="ada", git="follow")
     async with open_workspace(settings) as built:
         workspace = built.workspace
@@ -80,6 +82,7 @@ async def measure_following(folder: Path) -> None:
         git(project, "switch", "-q", "-c", "feature")
         for n in range(_COMMITS):
             await fill(workspace, _BRANCH_MEMORIES // _COMMITS)
+            git(project, "add", "--all")
             git(project, "commit", "-q", "--allow-empty", "-m", str(n))
             await load_head(workspace)
         for branch in ("main", "feature") * 3:
@@ -87,14 +90,14 @@ async def measure_following(folder: Path) -> None:
             begun, clock = time.process_time(), time.perf_counter()
             await load_head(workspace)
             spent, waited = time.process_time() - begun, time.perf_counter() - clock
-            print(f"checkout, {_BRANCH_MEMORIES:,} memories: {spent * 1e3:.1f} ms, "
+            print(f"checkout, {_BRANCH_MEMORIES:,} memories, {how}: {spent * 1e3:.1f} ms, "
                   f"{waited * 1e3:.0f} ms with git")  # fmt: skip
         for name, each in (("with", workspace), ("without", replace(workspace, git=None))):
             begun = time.process_time()
             for _ in range(_CALLS):
                 await load_head(each)
             spent = (time.process_time() - begun) / _CALLS
-            print(f"nothing moved, {name} git: {spent * 1e3:.4f} ms")
+            print(f"nothing moved, {how}, {name} git: {spent * 1e3:.4f} ms")
 
 
 def measure_citations(folder: Path) -> None:
@@ -146,7 +149,8 @@ async def measure_stale(folder: Path) -> None:
 def main() -> None:
     """Measure each in a folder of its own."""
     with tempfile.TemporaryDirectory() as name:
-        asyncio.run(measure_following(Path(name, "one")))
+        for committed in (False, True):
+            asyncio.run(measure_following(Path(name, f"one{committed}"), committed=committed))
         measure_citations(Path(name, "two"))
         asyncio.run(measure_stale(Path(name, "three")))
 

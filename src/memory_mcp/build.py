@@ -270,7 +270,7 @@ def _find_trees(places: ProjectFolders) -> WorkTrees | None:
     """The work trees that share the project's memory; None without a project."""
     if places.work_tree is None or places.project_dir is None:
         return None
-    return WorkTrees(places.work_tree, places.project_dir)
+    return WorkTrees(places.work_tree, places.project_dir, os.environ)
 
 
 _OpenRecords = Callable[[bool], LocalRecords | WorkTreeRecords]
@@ -581,10 +581,12 @@ def _build_git(
 
 
 def _build_code(places: ProjectFolders, git: GitFollower | None) -> LocalCode | None:
-    """The files that memories cite; git says what was renamed, unless it is switched off."""
+    """The files that memories cite; git says where they went, unless it is switched off."""
     if places.work_tree is None:
         return None
-    return LocalCode(places.work_tree, git.history.find_renames if git else None)
+    if git is None:
+        return LocalCode(places.work_tree)
+    return LocalCode(places.work_tree, git.history.find_renames, git.history.list_untracked)
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

@@ -17,7 +17,7 @@ from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
-from memory_mcp.storage.files.host import read_index
+from memory_mcp.storage.files.git_index import read_index
 
 pytestmark = pytest.mark.anyio
 
@@ -62,6 +62,11 @@ async def found(client: Client) -> Json:
 
 def remove(path: Path) -> None:
     path.unlink()
+
+
+def move(path: Path, to: Path) -> Path:
+    to.parent.mkdir()
+    return path.rename(to)
 
 
 def change(path: Path, text: str) -> None:
@@ -182,6 +187,26 @@ async def test_what_git_renamed_and_somebody_edited_has_changed(
         assert (await found(client))["cites"] == [f"{place} has changed since (now {now})"]
         await call(client, "update_memory", memory_id=memory, content=FACT)
         assert (await found(client))["cites"] == [f"{now} holds"]
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
+async def test_what_was_moved_and_renamed_without_git_holds(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """Git lists what it was not told of, once, beside the call; what it ignores is none of it."""
+    project = source.parents[2]
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        for name in ("lib/tokens.py", "app/keys.py"):
+            source = move(source, project / name)
+            prompt = await client.get_prompt("review_stale", {})
+            assert place not in str(prompt.messages[0].content)
+            now = {LINES: f"{name}:8-10", SYMBOL: f"{name}#Tokens.rotate", FILE: name}[place]
+            assert (await found(client))["cites"] == [f"{place} holds (now {now})"]
+        (project / ".gitignore").write_text("*.py\n", "utf-8")
+        git(project, "add", ".gitignore")
+        prompt = await client.get_prompt("review_stale", {})
+        assert f"{place} is gone" in str(prompt.messages[0].content)
 
 
 @pytest.mark.parametrize("place", [LINES, SYMBOL])

@@ -1,4 +1,4 @@
-"""Memory goes along with git, in the cases that need more than one hand."""
+"""Memory goes along with git, in the cases that the table of docs/git.md does not tell."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,14 +10,18 @@ import pytest
 from command_line import Run
 from doors import agent, call, history, read, records, trust
 from git_world import GitWorld, in_git, make_world
+from hooked import context_of, hook
 from real_git import commit_all, git
 
-from memory_mcp import branches, code
+from memory_mcp import bootstrap, branches, code
 from memory_mcp.build import open_workspace
 from memory_mcp.cli.main import main
 from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.hooks.opening import ASK_FIRST
+from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = pytest.mark.anyio
@@ -51,24 +55,6 @@ async def parted(
         yield w
 
 
-async def test_a_squash_with_more_in_it_is_offered_once(settings: Settings, project: Path) -> None:
-    """What cannot be proved is not guessed."""
-    async with parted(settings, project) as w:
-        w.git("switch", "-q", "main")
-        w.git("merge", "-q", "--squash", "feature")
-        w.commit("and_more")
-        w.git("branch", "-q", "-D", "feature")
-        assert await w.recalled() == {A}
-        (offer,) = [note for note in w.told if "is gone" in note]
-        assert "feature is gone" in offer
-        assert "1 memory" in offer
-        assert "memory-mcp git bring feature" in offer
-        w.commit("later")
-        w.told.clear()
-        assert await w.recalled() == {A}
-        assert w.told == []
-
-
 def test_a_command_tells_what_only_the_user_can_decide(project: Path, run: Run) -> None:
     """It may be the first to look, and nobody is offered anything twice."""
     make_world(project, ignored=True)
@@ -86,23 +72,6 @@ def test_a_command_tells_what_only_the_user_can_decide(project: Path, run: Run) 
 
     assert "feature is gone. If its 1 memory should hold here" in run("add", C)[2]
     assert "feature is gone" not in run("add", D)[2]
-
-
-async def test_a_rebased_branch_keeps_its_memories(settings: Settings, project: Path) -> None:
-    """It also knows what was written on what it stands on now."""
-    async with parted(settings, project) as w:
-        await w.write(D)
-        w.commit("d")
-        w.git("switch", "-q", "main")
-        await w.write(C)
-        w.commit("c")
-        w.git("switch", "-q", "feature")
-        w.git("rebase", "-q", "main")
-        assert await w.recalled() == {A, B, C, D}
-        w.git("reset", "-q", "--hard", "HEAD~1")
-        assert await w.recalled() == {A, B, C}, "each memory stands on the copy of its own commit"
-        w.git("switch", "-q", "main")
-        assert await w.recalled() == {A, C}
 
 
 async def test_memories_of_an_operation_are_placed_when_it_ends(
@@ -123,17 +92,6 @@ async def test_memories_of_an_operation_are_placed_when_it_ends(
         assert await w.recalled() == {A, B, D}
         w.git("switch", "-q", "main")
         assert await w.recalled() == {A}
-
-
-async def test_a_cherry_pick_is_offered(settings: Settings, project: Path) -> None:
-    """One commit of a branch is not the branch; the user may want what was learnt with it."""
-    async with parted(settings, project) as w:
-        picked = w.git("rev-parse", "HEAD")
-        w.git("switch", "-q", "main")
-        w.commit("other")
-        w.git("cherry-pick", picked)
-        assert await w.recalled() == {A}
-        assert f"memory-mcp git bring {picked[:8]}" in w.told[-1]
 
 
 @asynccontextmanager
@@ -226,6 +184,32 @@ async def test_a_linked_work_tree_tells_the_story_of_its_own_branch(
 
 
 @pytest.mark.files
+@pytest.mark.parametrize(
+    ("begun", "ignored", "kept"),
+    [(False, False, True), (False, True, False), (True, False, False)],
+    ids=["first", "ignored", "begun in the main one"],
+)
+async def test_a_linked_work_tree_keeps_the_first_records_if_git_does_not_ignore_them(
+    settings: Settings, project: Path, tmp_path: Path, *, begun: bool, ignored: bool, kept: bool
+) -> None:
+    """Whoever works only there commits them; what nobody commits outlives that work tree."""
+    make_world(project, ignored=ignored)
+    tree = tmp_path / "tree"
+    git(project, "worktree", "add", "-q", "-b", "feature", str(tree))
+    if begun:
+        async with agent(in_git(settings, "follow"), "auto") as first:
+            await GitWorld(first, project).write(C)
+    async with agent(in_git(settings, "follow", tree), "auto") as second:
+        linked = GitWorld(second, tree)
+        ids = {await linked.write(A), await linked.write(B)}
+        assert ids.isdisjoint({each["id"] for each in records(tree)}) is not kept
+        assert ids.isdisjoint({each["id"] for each in records(project)}) is kept
+        linked.commit("work")
+        assert await linked.recalled() == {A, B}
+        assert (git(tree, "ls-files", ".claude") != "") is kept
+
+
+@pytest.mark.files
 async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
     settings: Settings, project: Path, tmp_path: Path
 ) -> None:
@@ -248,17 +232,64 @@ async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
     assert id_ not in {record["id"] for folder in (project, tree) for record in records(folder)}
 
 
-async def test_two_repositories_are_never_mixed(
-    settings: Settings, project: Path, tmp_path: Path
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_head(
+    settings: Settings, project: Path, mode: GitMode
 ) -> None:
-    """Their branches may have the same names."""
-    async with parted(settings, project):
-        pass
-    other = tmp_path / "other"
-    make_world(other, ignored=True)
-    git(other, "switch", "-q", "-c", "feature")
-    async with agent(in_git(settings, "follow", other), "auto") as client:
-        assert await GitWorld(client, other).recalled() == set()
+    """A short list is not taken for all there is; and git says how to get the rest."""
+    bring = "git checkout {} -- .claude/memory"
+
+    async def told(w: GitWorld) -> list[str]:
+        w.told.clear()
+        for _ in range(2):
+            await w.search()
+        return w.told
+
+    async with parted(settings, project, mode, ignored=False) as w:
+        await w.write(C)
+        tip = w.commit("c")
+        assert await told(w) == []
+        w.git("switch", "-q", "main")
+        assert await told(w) == ["Git is on main now: it took the files of 2 memories away."]
+        waiting = "2 memories: written on feature, not merged here"
+        assert f"{waiting} (not recalled here; `{bring.format('feature')}`)" in await head_of(w)
+        w.git("switch", "-q", "feature")
+        assert await told(w) == ["Git is on feature now: it brought the files of 2 memories."]
+        assert "not recalled here" not in await head_of(w)
+        w.git("reset", "-q", "--hard", "HEAD~1")
+        assert await told(w) == ["Git is on feature now: it took the files of 1 memory away."]
+        reset = "1 memory: its commit was reset away"
+        assert f"{reset} (not recalled here; `{bring.format(tip[:8])}`)" in await head_of(w)
+        with pytest.raises(InvalidRequestError, match=r"git checkout .* brings them"):
+            await bring_here(settings, mode, tip[:8])
+        w.git(*bring.format(tip[:8]).split()[1:])
+        assert await w.recalled() == {A, B, C}
+
+
+async def head_of(w: GitWorld) -> str:
+    return await read(w.client, "memory_head")
+
+
+async def bring_here(settings: Settings, mode: GitMode, name: str) -> object:
+    """Type `git bring`."""
+    async with open_workspace(in_git(settings, mode)) as built:
+        return await code.bring_here(built.workspace, name)
+
+
+@pytest.mark.files
+async def test_what_is_written_here_is_not_told_when_git_brings_more(
+    settings: Settings, project: Path
+) -> None:
+    """Of a commit and a merge between two looks, only the merge has brought something."""
+    async with parted(settings, project, ignored=False) as w:
+        w.git("switch", "-q", "main")
+        await w.write(C)
+        w.told.clear()
+        w.commit("c")
+        w.git("merge", "-q", "--no-edit", "feature")
+        assert await w.recalled() == {A, B, C}
+        assert w.told == ["Git is on main now: it brought the files of 1 memory."]
 
 
 @pytest.mark.files
@@ -331,6 +362,68 @@ async def test_records_in_a_compressed_index_are_tracked(
             assert await GitWorld(client, folder).recalled() == known
 
 
+@pytest.mark.files
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+def test_a_split_index_is_read_as_git_reads_it(tmp_path: Path, version: str, hashes: str) -> None:
+    """Most entries lie in another file; of these some are gone, and some are replaced."""
+    folder = tmp_path / "shop"
+    git(tmp_path, "init", "-q", "--object-format", hashes, str(folder))
+    git(folder, "config", "core.untrackedCache", "true")
+    paths = [folder / f"{'long' * (n % 9)}TREE{n % 7}" / f"link{n}.py" for n in range(200)]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{path}\n", "utf-8")
+    commit_all(folder, "all")
+    git(folder, "config", "splitIndex.maxPercentChange", "100")
+    git(folder, "update-index", "--index-version", version)
+    git(folder, "update-index", "--split-index")
+    for path in paths[::3]:
+        path.unlink()
+    for path in paths[1::3]:
+        path.write_text("changed\n", "utf-8")
+    (folder / "added.py").write_text("added\n", "utf-8")
+    git(folder, "add", "--all")
+    (folder / "untracked.py").write_text("untracked\n", "utf-8")
+    git(folder, "status", "--untracked-files=all")
+    assert list((folder / ".git").glob("sharedindex.*"))
+
+    listed = git(folder, "ls-files", "--stage", "-z").split("\0")[:-1]
+    index = read_index(str(folder / ".git" / "index"), str(folder / ".git"))
+    known = {line.partition("\t")[2]: line.split()[1] for line in listed}
+    assert index.count(b".py\0") == len(known) == 134
+    for name, blob in known.items():
+        end = index.index(b"\0", index.index(name.encode() + b"\0"))
+        begin = end - len(name) - 2 - len(blob) // 2
+        assert index[begin : begin + len(blob) // 2].hex() == blob
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("form", ["core.splitIndex", "core.untrackedCache"])
+async def test_no_form_of_the_index_hides_or_invents_tracked_records(
+    settings: Settings, project: Path, form: str
+) -> None:
+    """Names of files that are not tracked, or not any more, stand in these, too."""
+    make_world(project, ignored=False)
+    git(project, "config", form, "true")
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "-c", "feature")
+        trees = WorkTrees(project, project)
+        for text in (B, C):
+            await w.write(text)
+            w.git("status", "--untracked-files=all")
+            names = {Path(name).stem for name in w.git("ls-files", ".claude").split()}
+            assert trees.list_tracked(trees.own) == names
+            w.commit("more")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "feature")
+        assert await w.recalled() == {A, B, C}
+
+
 async def test_packed_refs_and_a_gc_change_nothing(settings: Settings, project: Path) -> None:
     """Git stores names and commits in other files then."""
     async with parted(settings, project) as w:
@@ -358,26 +451,6 @@ async def test_a_renamed_branch_keeps_what_is_not_committed(
         assert await w.recalled() == {A}
         w.git("switch", "-q", "other")
         assert await w.recalled() == {A, B, D}
-
-
-async def test_what_a_reset_left_can_be_brought_back_by_name(
-    settings: Settings, project: Path
-) -> None:
-    """Work went on from the older commit: forward again is no way any more."""
-    async with parted(settings, project) as w:
-        await w.write(C)
-        left = w.commit("c")
-        assert await w.recalled() == {A, B, C}
-        w.git("reset", "-q", "--hard", "HEAD~2")
-        await w.write(D)
-        w.commit("d")
-        assert await w.recalled() == {A, D}
-    async with open_workspace(in_git(settings, "follow")) as built:
-        brought = await code.bring_here(built.workspace, left[:8])
-        assert isinstance(brought, GitMoved)
-        assert brought.memories == 1
-    async with agent(in_git(settings, "follow"), "auto") as client:
-        assert await GitWorld(client, project).recalled() == {A, C, D}
 
 
 @pytest.fixture
@@ -601,3 +674,82 @@ def test_the_command_says_where_memories_stand_and_chooses(
     assert run("git", "bring", "nowhere")[0] != 0
     assert run("undo")[0] == 0
     assert B not in run("search", "sessions")[1]
+
+
+async def test_what_came_while_nobody_looked_is_seen_on_return(
+    settings: Settings, project: Path
+) -> None:
+    """A squash that was made and left again between two calls, and a revert."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "main")
+        w.git("merge", "-q", "--squash", "feature")
+        w.git("commit", "-q", "-m", "squashed")
+        w.git("revert", "--no-edit", "HEAD~1")
+        w.git("switch", "-q", "-c", "third", "HEAD~2")
+        assert await w.recalled() == {A}
+        w.git("switch", "-q", "main")
+        assert await w.standing() == {B: "", A: "its commit was reverted"}
+
+
+async def test_nothing_moves_while_head_is_detached(settings: Settings, project: Path) -> None:
+    """To look around in old commits hides nothing."""
+    async with parted(settings, project) as w:
+        w.git("checkout", "-q", "--detach", "HEAD~1")
+        assert await w.recalled() == {A, B}
+        await w.write(D)
+        assert await w.recalled() == {A, B, D}
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+
+
+async def test_durable_memories_are_everywhere(settings: Settings, project: Path) -> None:
+    """What the user prefers belongs to no commit."""
+    async with parted(settings, project) as w:
+        await w.write("The user prefers tabs.", kind="preference")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A, "The user prefers tabs."}
+
+
+async def test_by_default_memories_are_marked_and_rank_below(
+    settings: Settings, project: Path
+) -> None:
+    """Nothing is hidden; context and search say where it stands."""
+    async with parted(settings, project, mode=None) as w:
+        w.git("switch", "-q", "main")
+        word = "written on feature, not merged here"
+        assert await w.standing() == {A: "", B: word}
+        assert [each["content"] for each in await w.search("sessions kept orders")] == [A, B]
+        assert f"{B} ({word})" in await w.context()
+        w.git("switch", "-q", "feature")
+        w.git("reset", "-q", "--hard", "HEAD~1")
+        assert await w.standing() == {A: "", B: "its commit was reset away"}
+
+
+async def test_off_says_and_hides_nothing(settings: Settings, project: Path) -> None:
+    """As if there were no git."""
+    async with parted(settings, project, mode="off") as w:
+        w.git("switch", "-q", "main")
+        assert await w.standing() == {A: "", B: ""}
+        assert {record["kind"] for record in records(project)} == {"fact"}
+
+
+async def test_a_hook_prints_no_opening_of_another_commit(
+    settings: Settings, project: Path
+) -> None:
+    """It has no time to look at git: it sees that HEAD has moved, and says to ask first."""
+
+    def opening() -> str:
+        own = {"MEMORY_USER": "ada", "MEMORY_HOME": str(settings.home)}
+        return context_of(hook("session-start", {}, project, **own), "SessionStart")
+
+    async with parted(settings, project):
+        pass
+    async with open_workspace(in_git(settings, "follow")) as built:
+        assert await bootstrap.render_views(built.workspace) == ()
+    assert B in opening()
+    git(project, "switch", "-q", "main")
+    assert opening() == ASK_FIRST
+    async with open_workspace(in_git(settings, "follow")) as built:
+        assert await bootstrap.render_views(built.workspace) == ()
+    assert A in opening()
+    assert B not in opening()

@@ -1,5 +1,6 @@
 """What a user takes back by `/rewind` of the conversation is not recalled, or marked."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -32,6 +33,13 @@ B = "Sessions are kept in Redis."
 C = "The search page needs a captcha."
 RULE = "Commit messages are in English."
 MARK = "written in a turn that was taken back"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a prompt is given up before it is answered, and so is git."""
+    monkeypatch.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 60.0)
+    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
 
 
 @asynccontextmanager
@@ -112,6 +120,36 @@ async def test_what_left_turns_wrote_is_hidden_in_one_move_and_undone(
         assert [len(each["move"]["carries"]) for each in moves if "carries" in each["move"]] == [
             3, 1, 3,
         ]  # fmt: skip
+
+
+async def test_a_prompt_that_was_given_up_is_followed_by_one_that_tells(
+    settings: Settings, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The move is made once; whoever had asked for it may not be there any more."""
+    moved, told = asyncio.Event(), asyncio.Event()
+
+    async def follow_slowly(*arguments: Any) -> code.LeftMemories:
+        left = await code.follow_rewind(*arguments)
+        moved.set()
+        await told.wait()
+        return left
+
+    async def leave_it(*_: object) -> None:
+        """Nobody works off the inbox beside the prompts."""
+
+    monkeypatch.setattr("memory_mcp.sessions.rewinds.follow_rewind", follow_slowly)
+    monkeypatch.setattr("memory_mcp.sessions.inbox.note_rewinds", leave_it)
+    async with at_work(settings, project, "follow") as w:
+        since = now()
+        go_back(project, since, await w.write(B))
+        with monkeypatch.context() as hurried:
+            hurried.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 0.2)
+            while not moved.is_set():
+                assert await prompted(w) == ""
+        told.set()
+        assert "1 memory of the turns that were left" in await prompted(w)
+        assert await w.recalled() == {A}
+        assert await prompted(w) == ""
 
 
 async def test_what_they_had_forgotten_holds_again(settings: Settings, project: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from doors import Json, add, agent, call, machine_dir, recalled, records, seal, trust
+from git_world import IGNORED
 from hooked import dropped, hook
 from real_git import commit_all, git, make_repository
 
@@ -90,6 +91,8 @@ async def test_work_trees_of_a_bare_repository_share_what_lies_in_it(
     settings: Settings, main: Path, tmp_path: Path
 ) -> None:
     """There is no main work tree; the repository's own folder is the one that all of them know."""
+    (main / ".gitignore").write_text(IGNORED, "utf-8")
+    commit_all(main, "ignore")
     git(tmp_path, "clone", "--quiet", "--bare", str(main), "bare.git")
     for name in ("one", "two"):
         git(tmp_path / "bare.git", "worktree", "add", "--quiet", "-b", name, str(tmp_path / name))
@@ -267,7 +270,7 @@ async def test_a_repository_that_claims_a_work_tree_of_another_does_not_get_it(
 
     assert find_main_work_tree(str(tree)) == str(main)
     assert find_main_work_tree(str(other)) == str(other)
-    assert len(records(main)) == 1
+    assert len(records(tree)) == 1
     assert records(other) == []
 
 

@@ -110,7 +110,21 @@ def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation, *, wait: 
     found = files.read(moved) if moved and moved != cited.path else ""
     if not isinstance(found, str) and found.blob == cited.blob:
         return Checked(str(place), "holds", str(replace(place, path=moved)))
-    for path in files.list_similar(cited.path):
+    if same := _find_same(files, files.list_similar(cited.path), place, cited):
+        return same
+    renamed = files.find_renamed(cited.path, cited.commit, wait=wait)
+    there = files.read(renamed) if renamed else ""
+    if not isinstance(there, str):
+        return _check_file(there, place, cited)
+    untracked = files.list_untracked(cited.path, wait=wait)
+    return _find_same(files, untracked, place, cited) or Checked(str(place), "gone")
+
+
+def _find_same(
+    files: CodeFiles, paths: Sequence[str], place: CitedPlace, cited: Citation
+) -> Checked | None:
+    """In which of these files the cited text stands unchanged; None if in none."""
+    for path in paths:
         file = files.read(path)
         if isinstance(file, str):
             continue
@@ -119,11 +133,7 @@ def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation, *, wait: 
         if (cited.first or cited.symbol) and (lines := _find_lines(file, cited)):
             now = replace(place, path=path) if cited.symbol else lines
             return Checked(str(place), "holds", str(now))
-    renamed = files.find_renamed(cited.path, cited.commit, wait=wait)
-    there = files.read(renamed) if renamed else ""
-    return (
-        Checked(str(place), "gone") if isinstance(there, str) else _check_file(there, place, cited)
-    )
+    return None
 
 
 def _find_lines(file: CodeFile, cited: Citation) -> CitedPlace | None:

@@ -1,5 +1,6 @@
 """Where memories stand in git, as a report; brings them here, and takes the last of it back."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +15,7 @@ from memory_mcp.engine.git import PAUSES, anchor_segments, count_memories
 from memory_mcp.engine.git_look import NewAnchor
 from memory_mcp.engine.head import load_head, load_moves
 from memory_mcp.engine.workspace import GitFollower, Workspace, refuse_reads, refuse_writes
-from memory_mcp.errors import InvalidRequestError, UnknownTargetError
+from memory_mcp.errors import GitSilentError, InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.timeline.standing import group_by_segment, list_anchors
 
@@ -66,7 +67,11 @@ async def report_git(workspace: Workspace) -> GitReport | Skipped:
         return Skipped(_NO_GIT)
     tree = git.history.load().trees.get(git.history.name)
     place = GitPlace(tree.branch, tree.commit) if tree else git.history.look()
-    groups = [*await _group(workspace, git, timeline), *await _group_rewound(workspace, git)]
+    groups = [
+        *await _group(workspace, git, timeline),
+        *await _group_files(workspace, git),
+        *await _group_rewound(workspace, git),
+    ]
     return GitReport(git.mode, place, PAUSES.get(git.pause, ""), groups)
 
 
@@ -100,7 +105,7 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
 
     Raises:
         UnknownTargetError: nothing of that name stands elsewhere.
-        InvalidRequestError: git cannot be followed now.
+        InvalidRequestError: git cannot be followed now, or is what brings them.
     """
     if skipped := refuse_writes(workspace):
         return skipped
@@ -109,6 +114,9 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
     git = _require_git(workspace)
     groups = _find_groups(git, timeline)
     found = [s for key, segments in groups.items() if name in _names(key) for s in segments]
+    for group in await _group_files(workspace, git) if not found else ():
+        if group.name == name:
+            raise InvalidRequestError(f"Git has their files: `{group.command}` brings them.")
     if not found:
         known = dict.fromkeys(_names(key)[0] for key in groups)
         raise UnknownTargetError("branch or commit with memories elsewhere", name, known=known)
@@ -215,6 +223,31 @@ async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> 
         for (_, name), (mark, segments) in merged.items()
         if (count := await count_memories(workspace, timeline, segments))
     ]
+
+
+async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGroup]:
+    """Memories that are committed on other branches alone, or on the commit that a reset left."""
+    place = git.history.look()
+    if git.mode == "off" or not git.history.load().with_code or not place.commit:
+        return []
+    try:
+        tips = await asyncio.to_thread(git.history.list_tips)
+        ask = git.history.compare_memories
+        found = await asyncio.to_thread(ask, place.commit, [*tips.values()])
+    except GitSilentError:
+        return []
+    index = workspace.project.index
+    every = frozenset[RecordId]().union(*(each.beyond for each in found))
+    known = await index.ids(every) | await index.logged()
+    groups: list[GitGroup] = []
+    for (branch, commit), each in zip(tips.items(), found, strict=True):
+        fresh, name = each.beyond - known, branch or commit[:_SHORT]
+        known |= fresh
+        if fresh:
+            mark = Mark("elsewhere", branch, commit) if branch else Mark("reset", "", commit)
+            command = f"git checkout {name} -- {each.folder}"
+            groups.append(GitGroup(mark, len(fresh), name, command, hidden=True))
+    return groups
 
 
 async def _group_rewound(workspace: Workspace, git: GitFollower) -> Sequence[GitGroup]:

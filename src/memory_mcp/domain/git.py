@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from memory_mcp.domain.fields import Commit, Name, RecordIds, SegmentField
-from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.record import FrozenModel
 from memory_mcp.frozen import frozen
 
@@ -60,6 +60,17 @@ class RefStep:
         return name in made and "Fast-forward" not in self.message
 
     @property
+    def commits_work(self) -> bool:
+        """Whether it added a commit of what was worked on here, and of nothing else."""
+        return self.message.startswith(("commit:", "commit (amend)", "commit (initial)"))
+
+    @property
+    def visits(self) -> str:
+        """The branch to which HEAD went, if it did."""
+        went = self.message.startswith("checkout: moving from ")
+        return self.message.rpartition(" to ")[2] if went else ""
+
+    @property
     def resets(self) -> bool:
         return self.message.startswith(("reset:", "branch: Reset"))
 
@@ -78,6 +89,24 @@ class NewCommit:
     commit: str
     parents: tuple[str, ...]
     reverts: tuple[str, ...] = ()
+
+
+@frozen
+class CommittedMemories:
+    """The memories whose files a commit has `beyond` another, in which folder, and `lacks`."""
+
+    beyond: frozenset[RecordId] = frozenset()
+    lacks: frozenset[RecordId] = frozenset()
+    folder: str = ""
+
+
+@frozen
+class SeenFiles:
+    """The records that git tracked at the last look of this process, and where HEAD was then."""
+
+    commit: str
+    moves: int
+    tracked: frozenset[str]
 
 
 class SeenTree(FrozenModel):
@@ -122,6 +151,7 @@ class GitState(FrozenModel):
     yet; `closed` are open segments in which nothing more is written, because git has their records.
     `reverts` maps a commit to the one that reverted it. `offered` is what was offered before.
     `rewound` are the memories that are marked as written in turns that the user took back.
+    `with_code`: records were committed with the code at some look.
     """
 
     trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])
@@ -135,6 +165,7 @@ class GitState(FrozenModel):
     rewound: RecordIds = ()
     event: GitEvent | None = None
     mode: GitMode | None = None
+    with_code: bool = False
 
     def may_write(self, segment: SegmentId, branch: str) -> bool:
         """Whether the open segment is this branch's alone, and no commit has it."""

@@ -21,6 +21,7 @@ from memory_mcp.domain.git import (
     GitPlace,
     GitState,
     Mark,
+    SeenFiles,
     Standing,
 )
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
@@ -40,6 +41,7 @@ WAIT_SECONDS_MAX: Final = 1.0
 """A call that reads waits so long for git; then it goes on with what was known."""
 _WRITE_SECONDS_MAX: Final = 8.0
 _OFFERS_TOLD_MAX: Final = 200
+_SHORT: Final = 8
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS, durable=False)
 _SLOW: Final = "Git moved and has not answered yet: memories stand as they stood before."
 PAUSES: Final = {
@@ -96,8 +98,10 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
             return head
         with suppress(StoreError, ConflictError):
             seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
+            own = git.standing.own
             head, stamp = await _catch_up(workspace, git, head, seconds)
             head = await _update_standing(workspace, git, head)
+            await _tell_files(workspace, git, own)
             git.stamp, git.anchors = stamp, head.timeline.anchors
     return head
 
@@ -195,7 +199,8 @@ async def _list_known(
     written = await workspace.project.index.ids_by_segment(list(state.claims))
     tracked = await _find_tracked(git, written, anywhere=True)
     anchors = tuple(list_anchors(timeline).values())
-    return KnownMemories(anchors, frozenset(written), frozenset(tracked))
+    with_code = state.with_code or bool(git.history.list_tracked())
+    return KnownMemories(anchors, frozenset(written), frozenset(tracked), with_code)
 
 
 async def _find_tracked(
@@ -405,6 +410,34 @@ async def _tell_moves(
         at = format_time(workspace.clock.now())
         event = GitEvent(at=at, text=text, hides=tuple(sorted(fresh & chain)))
         await change_state(git, lambda state: state.model_copy(update={"event": event}))
+
+
+async def _tell_files(workspace: Workspace, git: GitFollower, own: SegmentId | None) -> None:
+    """Tell which memories git took away with their files since the last look, or brought.
+
+    What was written in the `own` segment, and committed since, was recalled all the time.
+    """
+    place = git.history.look()
+    if place.pause not in ("", "detached"):
+        return
+    before = git.files
+    git.files = SeenFiles(place.commit, place.moves, git.history.list_tracked())
+    if before is None or before.tracked == git.files.tracked or workspace.policy.meta:
+        return
+    if all(step.commits_work for step in git.history.list_steps(before.moves)):
+        return
+    with suppress(GitSilentError):
+        ask = git.history.compare_memories
+        (found,) = await asyncio.to_thread(ask, before.commit, [place.commit])
+        index = workspace.project.index
+        mine = (await index.ids_by_segment([own] if own else [])).values()
+        brought = found.beyond.difference(*mine)
+        taken = found.lacks - await index.ids(found.lacks)
+        parts = [f"brought the files of {pluralise(len(brought))}"] if brought else []
+        parts += [f"took the files of {pluralise(len(taken))} away"] if taken else []
+        if parts:
+            where = place.branch or place.commit[:_SHORT]
+            git.tell(f"Git is on {where} now: it {' and '.join(parts)}.")
 
 
 async def count_memories(

@@ -67,11 +67,15 @@ class Observation:
 
 @frozen
 class KnownMemories:
-    """The anchors before a look, and the claimed segments with records, and with tracked ones."""
+    """The anchors before a look, and the claimed segments with records, and with tracked ones.
+
+    `with_code`: git tracks records in this work tree, or did.
+    """
 
     anchors: Sequence[Anchor]
     written: frozenset[SegmentId]
     tracked: frozenset[SegmentId]
+    with_code: bool = False
 
 
 @dataclass
@@ -134,6 +138,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         "claims": look.claims,
         "closed": frozenset(look.closed),
         "reverts": look.reverts,
+        "with_code": known.with_code,
     }
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
 
@@ -146,7 +151,8 @@ def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
     branches are only noted: what is written from now on does not go along to them.
     """
     begun = seen.moves if seen else 0
-    visits = look.git.list_visits(begun)
+    steps = look.git.list_steps(begun)
+    visits = [(step.visits, step.new) for step in steps if step.visits]
     for branch, commit in visits[-BRANCHES_SEEN_MAX:]:
         if branch in look.branches:
             continue
@@ -214,7 +220,7 @@ def _read_steps(
     look: _Look, branch: str, steps: Sequence[RefStep], seen: SeenBranch | None, begun: str
 ) -> None:
     """Follow the steps. What came to a branch that was not seen before came since it was begun."""
-    if not (look.anchors or look.claims):
+    if not (look.anchors or look.claims or look.known.with_code):
         steps = ()  # nothing was written here: git need not be asked anything
     for step in _join_resets(steps):
         try:
@@ -313,10 +319,18 @@ def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
     for segment in dict.fromkeys(kept):
         owners = look.claims.get(segment, ())
         look.claims[segment] = (*(o for o in owners if o != branch), branch)
-    if kept:
+    if kept or _keeps_files(look, step):
         look.notes.append(
             f"HEAD went back to {step.new[:_SHORT]} and the work stayed: so did its memories."
         )
+
+
+def _keeps_files(look: _Look, step: RefStep) -> bool:
+    """Whether files of memories are still here that the reset took out of the history."""
+    if not look.known.with_code:
+        return False
+    (found,) = look.git.compare_memories(step.new, [step.old])
+    return bool(found.beyond) and look.git.shows(step.old, step.new, found.beyond) == step.old
 
 
 def _rename(look: _Look, old: str, new: str) -> None:

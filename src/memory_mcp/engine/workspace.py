@@ -13,7 +13,7 @@ from memory_mcp.deadlines import CallLock, wait_for_lock
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
-from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause
+from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause, SeenFiles
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.limits import LOCK_SECONDS_MAX, RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
@@ -136,8 +136,8 @@ class Prompts:
 
     Each prompt sets `came`: then the inbox may hold new events, and `heard` what the user said.
     Who takes a prompt from there holds `capturing` until its statements are stored; who follows
-    what a user took back holds `rewinding`. `watched` is the transcript that is going to show the
-    prompt that came last, and with it whether the user went back before.
+    what a user took back holds `rewinding`, in a task of `following`. `watched` is the transcript
+    that is going to show the prompt that came last, and with it whether the user went back before.
     """
 
     def __init__(self) -> None:
@@ -146,6 +146,7 @@ class Prompts:
         self.heard: deque[HeardPrompt] = deque(maxlen=_HEARD_MAX)
         self.capturing = asyncio.Lock()
         self.rewinding = asyncio.Lock()
+        self.following = set[asyncio.Task[None]]()
         self.watched = ""
         self._given: dict[str, ShownMemories] = {}
 
@@ -468,6 +469,7 @@ class GitFollower:
         self.rewound: frozenset[RecordId] = frozenset()
         self.stamp: object = None
         self.anchors: object = None
+        self.files: SeenFiles | None = None
         self.looked = False
         self.task: asyncio.Task[Any] | None = None
         self.asked_with: object = None

@@ -4,7 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from memory_mcp.domain.git import GitPlace, GitState, NewCommit, RefStep, SeenBranch
+from memory_mcp.domain.git import (
+    CommittedMemories,
+    GitPlace,
+    GitState,
+    NewCommit,
+    RefStep,
+    SeenBranch,
+)
 
 
 class GitHistory(Protocol):
@@ -15,12 +22,13 @@ class GitHistory(Protocol):
       work tree from others of the repository.
     - `look` reads HEAD. `read_branch` returns the lines that were added to the branch's reflog
       since it was seen, oldest first, and how it is now; None if there is no such branch or reflog.
-    - `list_visits` returns the branches to which HEAD of this work tree went since its reflog was
-      so long, oldest first, each with the commit that it found there.
+    - `list_steps` returns what HEAD of this work tree did since its reflog was so long, oldest
+      first.
     - `find_origin` names the branch from which this work tree went to the branch at that commit.
     - `tracked` returns those of these names of records that git tracks in this work tree, or
-      `anywhere`: in any work tree of the repository. `list_tracked_elsewhere` names those that it
-      tracks in others alone, each with the branch that is checked out there.
+      `anywhere`: in any work tree of the repository. `list_tracked` names all that it tracks in
+      this one, `list_tracked_elsewhere` those that it tracks in others alone, each with the branch
+      that is checked out there.
     - `alone` holds a lock between processes while the state is changed, or says that another has
       it. `load` gives an empty state for one that is damaged.
 
@@ -33,8 +41,13 @@ class GitHistory(Protocol):
     - `find_patch`: the same for all changes of a branch since it parted from `base` at once.
     - `find_change`: the last commit that changed a file since `since`; '' if none did.
     - `find_renames`: the new path of each file that was renamed between `since` and the index.
-    - `shows`: which of two commits the files of the work tree are, where these differ; None if
-      neither.
+    - `list_untracked`: the files with this ending that git neither tracks nor ignores.
+    - `shows`: which of two commits the files of the work tree are, where these differ, or the files
+      of these records do; None if neither.
+    - `list_tips`: the newest branches that HEAD does not reach, and under '' the commit at which
+      it was before the last reset, merge or rebase.
+    - `compare_memories`: for each commit, which memories are committed with it and not with `here`,
+      and the other way round; of the first thousand records.
     """
 
     name: str
@@ -45,9 +58,10 @@ class GitHistory(Protocol):
     def read_branch(
         self, branch: str, seen: SeenBranch | None
     ) -> tuple[Sequence[RefStep], SeenBranch] | None: ...
-    def list_visits(self, moves: int) -> Sequence[tuple[str, str]]: ...
+    def list_steps(self, moves: int) -> Sequence[RefStep]: ...
     def find_origin(self, branch: str, commit: str) -> str: ...
     def tracked(self, names: Collection[str], *, anywhere: bool = False) -> set[str]: ...
+    def list_tracked(self) -> frozenset[str]: ...
     def list_tracked_elsewhere(self) -> Mapping[str, str]: ...
     def alone(self) -> AbstractContextManager[bool]: ...
     def load(self) -> GitState: ...
@@ -58,4 +72,9 @@ class GitHistory(Protocol):
     def find_patch(self, base: str, tip: str) -> str: ...
     def find_change(self, path: str, since: str) -> str: ...
     def find_renames(self, since: str) -> Mapping[str, str]: ...
-    def shows(self, old: str, new: str) -> str | None: ...
+    def list_untracked(self, ending: str) -> Sequence[str]: ...
+    def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None: ...
+    def list_tips(self) -> Mapping[str, str]: ...
+    def compare_memories(
+        self, here: str, commits: Sequence[str]
+    ) -> Sequence[CommittedMemories]: ...

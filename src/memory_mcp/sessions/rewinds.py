@@ -1,5 +1,6 @@
 """Follows a conversation in which the user went back: what the turns that were left had written."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -33,11 +34,22 @@ _KEPT: Final = " What is named below lies outside of the timeline, and stays."
 
 
 async def note_rewinds(workspace: Workspace, session: str) -> None:
-    """Follow what hooks saw of this session, and keep for its next prompt what is to be said."""
+    """Follow what hooks saw of this session, and keep for its next prompt what is to be said.
+
+    It goes on if the call is cancelled: what was moved is told once, and by nobody else.
+    """
     if not session or refuse_writes(workspace):
         return
-    prompts = workspace.conversations.prompts
-    async with prompts.rewinding:
+    following = workspace.conversations.prompts.following
+    task = asyncio.create_task(_follow_waiting(workspace, session))
+    following.add(task)
+    task.add_done_callback(following.discard)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    await asyncio.shield(task)
+
+
+async def _follow_waiting(workspace: Workspace, session: str) -> None:
+    async with workspace.conversations.prompts.rewinding:
         for entry in await workspace.inbox.waiting():
             event = entry.event
             if isinstance(event, ConversationRewound) and event.session == session:

@@ -2,21 +2,23 @@
 
 import hashlib
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from memory_mcp.domain.code_files import CodeFile
 from memory_mcp.errors import GitSilentError
-from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_git_dir
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports.code import SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
-from memory_mcp.storage.files.host import read_index, stamp_file
+from memory_mcp.storage.files.git_index import read_index
+from memory_mcp.storage.files.host import stamp_file
 
 _FILE_BYTES_MAX: Final = 4_194_304
 """A source file that is larger was made by a program."""
@@ -24,36 +26,69 @@ _KNOWN_MAX: Final = 500
 _LISTED_MAX: Final = 1_000
 """Files of one folder that are looked at."""
 _PATH_BYTES_MAX: Final = 1_000
-_RENAMES_MAX: Final = 200
-"""Commits for which git is asked what was renamed since."""
+_ASKED_MAX: Final = 200
+"""Answers of git that are kept, each about a commit, or about one kind of files."""
+_LISTED_SECONDS: Final = 1.0
+_ENDING: Final = compile_later(r"\.\w{1,16}")
 _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
 
-@frozen
-class _Renames:
-    """What git is asked of a commit, for an index with this stamp; `before` counts until then."""
+T = TypeVar("T")
 
-    stamp: object
-    asked: Future[Mapping[str, str]]
-    before: Mapping[str, str]
 
-    def get(self, *, wait: bool) -> Mapping[str, str]:
-        return self.asked.result() if wait or self.asked.done() else self.before
+class _Questions(Generic[T]):
+    """What git is asked beside the calls, once for each state.
+
+    What it said before counts until it answers. What it cannot say is `nothing`.
+    """
+
+    def __init__(self, ask: Callable[[str], T], nothing: T) -> None:
+        self._ask = ask
+        self._nothing = nothing
+        self._known: OrderedDict[str, tuple[object, Future[T], T]] = OrderedDict()
+
+    def get(self, about: str, state: object, *, wait: bool) -> T:
+        known = self._known.get(about)
+        if known is None or known[0] != state:
+            before = self._nothing if known is None else _read(known, wait=False)
+            self._known[about] = known = state, Future[T](), before
+            if len(self._known) > _ASKED_MAX:
+                self._known.popitem(last=False)
+            Thread(target=self._answer, args=(about, known[1]), daemon=True).start()
+        return _read(known, wait=wait)
+
+    def _answer(self, about: str, answer: Future[T]) -> None:
+        try:
+            answer.set_result(self._ask(about))
+        except GitSilentError:
+            answer.set_result(self._nothing)
+
+
+def _read(known: tuple[object, Future[T], T], *, wait: bool) -> T:
+    _, answer, before = known
+    return answer.result() if wait or answer.done() else before
 
 
 class LocalCode:
     """Implements `ports.CodeFiles` over a work tree."""
 
     def __init__(
-        self, work_tree: Path, find_renames: Callable[[str], Mapping[str, str]] | None = None
+        self,
+        work_tree: Path,
+        find_renames: Callable[[str], Mapping[str, str]] = lambda _: {},
+        list_untracked: Callable[[str], Sequence[str]] = lambda _: (),
     ) -> None:
         self._root = str(work_tree)
         self._git_dir = find_git_dir(self._root)
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
-        self._find_renames = find_renames
-        self._renames: OrderedDict[str, _Renames] = OrderedDict()
+        self._renames = _Questions(find_renames, {})
+        self._list_untracked = list_untracked
+        self._untracked = _Questions(self._choose_untracked, ())
+        self._left: dict[tuple[str, str], object] = {}
+        self._asked_at: dict[str, float] = {}
+        self._unasked = set[str]()
 
     def read(self, path: str) -> CodeFile | str:
         if not path or os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
@@ -107,18 +142,54 @@ class LocalCode:
         return [f"{folder}/{name}" if folder else name for _, name in sorted(files, reverse=True)]
 
     def find_renamed(self, path: str, commit: str, *, wait: bool = False) -> str:
-        find = self._find_renames
-        if not commit or not self._git_dir or find is None:
+        if not commit or not self._git_dir:
             return ""
-        stamp = stamp_file(os.path.join(self._git_dir, "index"))
-        known = self._renames.get(commit)
-        if known is None or known.stamp != stamp:
-            before = known.get(wait=False) if known else dict[str, str]()
-            self._renames[commit] = known = _Renames(stamp, Future(), before)
-            if len(self._renames) > _RENAMES_MAX:
-                self._renames.popitem(last=False)
-            Thread(target=_answer, args=(known.asked, find, commit), daemon=True).start()
-        return known.get(wait=wait).get(path, "")
+        return self._renames.get(commit, self._stamp_index(), wait=wait).get(path, "")
+
+    def list_untracked(self, path: str, *, wait: bool = False) -> Sequence[str]:
+        folder, _, name = path.rpartition("/")
+        ending = os.path.splitext(name)[1]
+        inside = not os.path.isabs(path) and ".." not in folder.split("/")
+        if not (inside and self._git_dir and _ENDING.fullmatch(ending)):
+            return ()
+        while folder and not os.path.isdir(os.path.join(self._root, folder)):
+            folder = os.path.dirname(folder)
+        left = stamp_file(os.path.join(self._root, folder))  # it has changed with what left it
+        if self._left.get((folder, ending)) != left:
+            self._left[folder, ending] = left
+            if len(self._left) > _LISTED_MAX:
+                self._left.clear()
+            self._unasked.add(ending)
+        if ending in self._unasked:
+            self._ask_again(ending)
+        found = self._untracked.get(ending, self._state_of(ending), wait=wait)
+        if not self._are_there(found):  # one has moved on
+            self._ask_again(ending, at_once=wait)
+            found = self._untracked.get(ending, self._state_of(ending), wait=wait)
+        return found
+
+    def _state_of(self, ending: str) -> object:
+        return self._stamp_index(), self._asked_at.get(ending)
+
+    def _ask_again(self, ending: str, *, at_once: bool = False) -> None:
+        """Have git list files of this kind anew; once a second is enough for many folders."""
+        now = time.monotonic()
+        if at_once or now - self._asked_at.get(ending, -_LISTED_SECONDS) >= _LISTED_SECONDS:
+            self._asked_at[ending] = now
+            self._unasked.discard(ending)
+
+    def _choose_untracked(self, ending: str) -> Sequence[str]:
+        """The latest of the files of this kind that git has not been told of."""
+        listed = self._list_untracked(ending)[:_LISTED_MAX]
+        stamps = [(stamp_file(os.path.join(self._root, each)), each) for each in listed]
+        latest = sorted(((stamp, each) for stamp, each in stamps if stamp), reverse=True)
+        return tuple(each for _, each in latest[:SIMILAR_MAX])
+
+    def _are_there(self, paths: Sequence[str]) -> bool:
+        return all(os.path.lexists(os.path.join(self._root, each)) for each in paths)
+
+    def _stamp_index(self) -> object:
+        return stamp_file(os.path.join(self._git_dir, "index"))
 
     def find_blob(self, blob: str) -> str:
         return _find_name(self._load_index(), bytes.fromhex(blob))
@@ -132,15 +203,6 @@ class LocalCode:
         if self._index[0] != stamp:
             self._index = stamp, read_index(path, self._git_dir)
         return self._index[1]
-
-
-def _answer(
-    asked: "Future[Mapping[str, str]]", find: Callable[[str], Mapping[str, str]], commit: str
-) -> None:
-    try:
-        asked.set_result(find(commit))
-    except GitSilentError:  # what git cannot say was not renamed
-        asked.set_result({})
 
 
 _HASH_BYTES: Final = 20

@@ -4,15 +4,13 @@
     <common>/logs/refs/heads/<name>    what became of a branch
     <machine>/git.json                 what was seen at the last look; a derivative but for claims
 
-Nothing that git runs reads a file of the work tree, so no filter, hook or monitor of the
-repository's settings is ever started; no transport is allowed, so no missing object is fetched.
+How git itself is asked is told in `ask_git`.
 """
 
 import hashlib
 import json
 import os
-import shutil
-import subprocess
+import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Final
 from memory_mcp.disk import Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.git import (
     STEPS_MAX,
+    CommittedMemories,
     GitPlace,
     GitState,
     NewCommit,
@@ -28,9 +27,13 @@ from memory_mcp.domain.git import (
     RefStep,
     SeenBranch,
 )
-from memory_mcp.errors import GitSilentError
+from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.record import MEMORY_KINDS
+from memory_mcp.frozen import frozen
+from memory_mcp.locations import read_git_text
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
+from memory_mcp.storage.files.ask_git import ask_git
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
 
@@ -38,8 +41,6 @@ STATE_FILE: Final = "git.json"
 _LOCK_FILE: Final = "git.lock"
 _STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
-_GIT_SECONDS_MAX: Final = 5.0
-"""A walk through the history of the largest repositories takes a second or two."""
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
 _FILES_MAX: Final = 200
@@ -51,14 +52,12 @@ _OPERATIONS: Final = (
     "sequencer",
 )  # fmt: skip
 _VISIT: Final = "checkout: moving from "
+_OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
+"""The line before each object. Within a record no line begins with such a word."""
+_TIPS_MAX: Final = 8
+"""Branches that are looked at for memories which are not here."""
+_RECORDS_MAX: Final = 1_000
 _REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
-_ENVIRONMENT: Final = {
-    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "",
-    "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C",
-}  # fmt: skip
-_FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
-                   "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF")  # fmt: skip
-"""Set while git runs a hook: they name another repository, or what only that hook is about."""
 
 
 class LocalGit:
@@ -72,8 +71,7 @@ class LocalGit:
         self._common = trees.main.git_dir
         self.name = self._dir
         self._disk = disk
-        inherited = {name: value for name, value in environment.items() if name not in _FOREIGN}
-        self._environment = inherited | _ENVIRONMENT
+        self._environment = environment
         self._state = machine / STATE_FILE
         self._lock = machine / _LOCK_FILE
         self.files: Sequence[str] = (
@@ -145,16 +143,12 @@ class LocalGit:
                 return steps[at + 1 :], now
         return steps[-STEPS_MAX:], now
 
-    def list_visits(self, moves: int) -> Sequence[tuple[str, str]]:
+    def list_steps(self, moves: int) -> Sequence[RefStep]:
         data = self._read_moves()
         if moves <= len(data) and data[:moves].endswith(b"\n"):
             data = data[moves:]
-        visits: list[tuple[str, str]] = []
-        for line in data.splitlines()[-STEPS_MAX:]:
-            step = _parse_step(line)
-            if step and step.message.startswith(_VISIT):
-                visits.append((step.message.rpartition(" to ")[2], step.new))
-        return visits
+        lines = data.splitlines()[-STEPS_MAX:]
+        return [step for line in lines if (step := _parse_step(line))]
 
     def find_origin(self, branch: str, commit: str) -> str:
         end = f" to {branch}"
@@ -175,6 +169,9 @@ class LocalGit:
         return {
             name for tree in trees for name in self._trees.list_tracked(tree).intersection(names)
         }
+
+    def list_tracked(self) -> frozenset[str]:
+        return self._trees.list_tracked(self._trees.own)
 
     def list_tracked_elsewhere(self) -> Mapping[str, str]:
         return self._trees.list_tracked_elsewhere()
@@ -257,13 +254,59 @@ class LocalGit:
         ).split("\0")
         return dict(zip(listed[1::3], listed[2::3], strict=False))
 
-    def shows(self, old: str, new: str) -> str | None:
+    def list_untracked(self, ending: str) -> Sequence[str]:
+        listed = self._ask(
+            ["--work-tree", self._tree, "ls-files", "--full-name", "--others", "--exclude-standard",
+             "-z", "--", f":(top,glob)**/*{ending}"]
+        )  # fmt: skip
+        return listed.split("\0")[:-1]
+
+    def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
-        pairs = list(zip(listed[::2], listed[1::2], strict=False))[:_FILES_MAX]
+        pairs = list(zip(listed[::2], listed[1::2], strict=False))
+        if records:
+            pairs = [(meta, path) for meta, path in pairs if Path(path).stem in records]
+        pairs = pairs[:_FILES_MAX]
         sides = {self._compare(path, *meta.split()[2:4]) for meta, path in pairs}
         if sides == {"old"}:
             return old
         return new if sides == {"new"} else None
+
+    def list_tips(self) -> Mapping[str, str]:
+        listed = self._ask(
+            ["for-each-ref", "--no-merged=HEAD", "--sort=-committerdate", f"--count={_TIPS_MAX}",
+             "--format=%(refname:short)%00%(objectname)", "refs/heads"]
+        )  # fmt: skip
+        tips = dict(line.split("\0") for line in listed.splitlines())
+        left = read_git_text(os.path.join(self._dir, "ORIG_HEAD"), self._dir).strip()
+        return tips | ({"": left} if left and self.find_away([left], "HEAD") else {})
+
+    def compare_memories(self, here: str, commits: Sequence[str]) -> Sequence[CommittedMemories]:
+        if not commits:
+            return []
+        # of a commit that is given with another one, git shows what it has beyond that
+        pairs = [f"{commit} {here}" for commit in commits]
+        listed = self._ask(
+            ["-c", "core.quotePath=false", "diff-tree", "--stdin", "-r", "--no-renames", "--",
+             "*.json"],
+            pairs,
+        )  # fmt: skip
+        changes: dict[str, list[_RecordChange]] = {commit: [] for commit in commits}
+        into = list[_RecordChange]()
+        for line in listed.splitlines():
+            if not line.startswith(":"):
+                into = changes.get(line.strip(), [])
+            elif found := _parse_change(line):
+                into.append(found)
+        blobs = [each.blob for commit in commits for each in changes[commit]]
+        memories = self._find_memories(list(dict.fromkeys(blobs))[:_RECORDS_MAX])
+        return [_sum_up(changes[commit], memories) for commit in commits]
+
+    def _find_memories(self, blobs: Sequence[str]) -> set[str]:
+        """Those of these objects that are records of memories."""
+        parts = _OBJECT.split(self._ask(["cat-file", "--batch"], blobs)) if blobs else [""]
+        return {blob for blob, body in zip(parts[1::2], parts[2::2], strict=True)
+                if _read_kind(body) in MEMORY_KINDS}  # fmt: skip
 
     def _compare(self, path: str, old: str, new: str) -> str:
         try:
@@ -281,24 +324,48 @@ class LocalGit:
         return "new" if found == new.strip("0") or (found and found == new) else "unknown"
 
     def _ask(self, arguments: Sequence[str], lines: Sequence[str] = ()) -> str:
-        program = shutil.which("git")
-        if program is None:
-            raise GitSilentError("there is no git on this machine")
-        try:
-            done = subprocess.run(  # noqa: S603  # git, with values that are hashes of commits
-                [program, "--git-dir", self._dir, "-c", "core.fsmonitor=false", *arguments],
-                input="\n".join(lines) + "\n" if lines else "", capture_output=True,
-                text=True, encoding="utf-8", errors="surrogateescape", check=False,
-                timeout=_GIT_SECONDS_MAX, env=self._environment, cwd=self._dir,
-            )  # fmt: skip
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise GitSilentError(f"git {arguments[0]}: {error}") from error
-        if done.returncode != 0:
-            raise GitSilentError(f"git {arguments[0]}: {done.stderr.strip()[:200]}")
-        return done.stdout
+        return ask_git(self._dir, self._environment, arguments, lines)
 
 
 _PLAIN_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
+
+
+@frozen
+class _RecordChange:
+    """A file of a record that one of two commits has, and in which folder of the work tree."""
+
+    id: RecordId
+    blob: str
+    folder: str
+    lacks: bool
+
+
+def _parse_change(line: str) -> _RecordChange | None:
+    """A line of `git diff-tree`; None if no record came or went with it."""
+    meta, _, path = line.partition("\t")
+    _, _, old, new, how = meta.split()
+    folder, month, name = ("", "", *path.split("/"))[-3:]
+    id_ = name.removesuffix(".json")
+    if how not in ("A", "D") or not is_record_id(id_):
+        return None
+    folder = path.removesuffix(f"/{month}/{name}")
+    return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
+
+
+def _sum_up(changes: Sequence[_RecordChange], memories: Collection[str]) -> CommittedMemories:
+    mine = [each for each in changes if each.blob in memories]
+    return CommittedMemories(
+        beyond=frozenset(each.id for each in mine if not each.lacks),
+        lacks=frozenset(each.id for each in mine if each.lacks),
+        folder=next((each.folder for each in mine if not each.lacks), ""),
+    )
+
+
+def _read_kind(body: str) -> str:
+    """What kind of record this is, by its own word; '' if it is none."""
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(body).get("kind", ""))
+    return ""
 
 
 def _parse_step(line: bytes) -> RefStep | None:

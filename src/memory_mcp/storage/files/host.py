@@ -2,10 +2,6 @@
 
 Git is read from its files: starting a process would cost more than storing a memory does, and a
 broken repository must not break a write. What cannot be read is left empty.
-
-The index of git names every tracked file, followed by a NUL. Its version 4 leaves out the part that
-a name shares with the one before it. There only the last part of the name is looked for, so a file
-of that name elsewhere counts as well.
 """
 
 import hashlib
@@ -24,7 +20,7 @@ from memory_mcp.domain.normalise import find_hidden_character
 from memory_mcp.domain.record import Origin
 from memory_mcp.locations import find_common_git_dir, find_git_dir, read_git_text
 from memory_mcp.patterns import compile_later
-from memory_mcp.safe_files import read_file
+from memory_mcp.storage.files.git_index import read_index
 
 _COMMIT: Final = compile_later(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SECTION: Final = compile_later(r"\[\s*([^\]\s\"]+)(?:\s+\"((?:[^\"\\]|\\.)*)\")?\s*\]")
@@ -220,20 +216,6 @@ def read_git_head(git_dir: str) -> tuple[str, str]:
     return (packed.group(1) if packed else ""), branch
 
 
-_INDEX_BYTES_MAX: Final = 134_217_728
-"""The index of a repository of a million files."""
-_VERSION_END: Final = 8
-_HEADER_BYTES: Final = 12
-_COMPRESSED: Final = 4
-"""The version of an index that leaves out what a name shares with the one before."""
-_STAT_BYTES: Final = 40
-_SHA1_BYTES: Final = 20
-_SHA256_BYTES: Final = 32
-_EXTENDED: Final = b"\x40"
-"""The bit of an entry whose flags are longer; no entry has the one above it."""
-_NAME_LENGTH: Final = 0xFFF
-_MORE: Final = 0x80
-
 _IndexStamp = tuple[int, int]
 
 
@@ -258,49 +240,3 @@ class TrackedFiles:
         except OSError:  # no index yet, or none of git's
             return False
         return self._known[name][1]
-
-
-def read_index(path: str, git_dir: str) -> bytes:
-    """The bytes of git's index, each name in full; empty if there is none that can be read."""
-    try:
-        index = read_file(path, _INDEX_BYTES_MAX, git_dir)
-    except OSError:
-        return b""
-    if int.from_bytes(index[4:_VERSION_END]) != _COMPRESSED:
-        return index
-    return _expand_index(index, _SHA1_BYTES) or _expand_index(index, _SHA256_BYTES)
-
-
-def _expand_index(index: bytes, hash_bytes: int) -> bytes:
-    """The entries of a compressed index as they stand in a plain one; none if it is no such one.
-
-    An entry says how many bytes of the name before are dropped, and what is put in their place.
-    """
-    parts: list[bytes] = [index[:_HEADER_BYTES]]
-    name, at = b"", _HEADER_BYTES
-    for _ in range(int.from_bytes(index[_VERSION_END:_HEADER_BYTES])):
-        flags = at + _STAT_BYTES + hash_bytes
-        start = flags + (4 if index[flags : flags + 1] >= _EXTENDED else 2)
-        dropped, at = _read_number(index, start)
-        end = index.find(b"\0", at)
-        if end < 0 or dropped > len(name):
-            return b""
-        name = name[: len(name) - dropped] + index[at:end]
-        length = int.from_bytes(index[flags : flags + 2]) & _NAME_LENGTH
-        if length != min(len(name), _NAME_LENGTH):
-            return b""
-        parts += index[flags - hash_bytes - _STAT_BYTES : start], name, b"\0"
-        at = end + 1
-    return b"".join(parts)
-
-
-def _read_number(data: bytes, at: int) -> tuple[int, int]:
-    """A number as git writes offsets, seven bits a byte, and where it ends."""
-    value = 0
-    while at < len(data):
-        value = value << 7 | data[at] & 0x7F
-        at += 1
-        if data[at - 1] < _MORE:
-            break
-        value += 1
-    return value, at

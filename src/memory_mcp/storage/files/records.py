@@ -128,6 +128,12 @@ class RecordFolder:
         with self._listing:
             return set[RecordId]().union(*(month.ids for month in self._months.values()))
 
+    def is_empty(self) -> bool:
+        """Whether there is no record, of whomever."""
+        self.version()
+        with self._listing:
+            return not any(month.ids for month in self._months.values())
+
     @contextmanager
     def changing(self, path: Path) -> Generator[None]:
         """Write or remove the file within the block, and remember that this process did.
@@ -299,6 +305,11 @@ class LocalRecords:
             return set() if self._strangers else every
         own = self._owned.ledger.written(every)
         return every - own if self._strangers else own
+
+    @in_thread
+    def is_empty(self) -> bool:
+        """Whether nobody has put a record there. What `changed` says is another matter."""
+        return self._folder.is_empty()
 
     def changed(self) -> bool:
         try:

@@ -2,28 +2,35 @@
 
 Where records are committed with the code, git brings those of a branch to the work tree in which
 that is checked out. They lie in that tree's `.claude/memory` and nowhere else, so all these folders
-together are the memory of the clone. A record that is no file of git's lies in the main one.
+together are the memory of the clone. A record that is no file of git's lies in the main one, so
+that it does not go with a linked work tree that is removed.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
+from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import WORK_TREES, find_common_git_dir, find_git_dir, read_git_text
 from memory_mcp.patterns import compile_later
-from memory_mcp.storage.files.host import read_git_head, read_index, stamp_file
+from memory_mcp.storage.files.git_index import read_index
+from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.records import LocalRecords
 
 TREES_MAX: Final = 32
 """Linked work trees of a clone that are looked into; each costs a call some microseconds."""
 _SCAN_BATCH: Final = 500
+_NONE_IGNORED: Final = 1
+"""What `git check-ignore` ends with then."""
 _RECORD_NAME: Final = compile_later(
     rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
 )
@@ -45,7 +52,13 @@ class WorkTree:
 class WorkTrees:
     """The work trees of a clone: this one, the main one and the others, in this order."""
 
-    def __init__(self, work_tree: Path, main: Path) -> None:
+    def __init__(
+        self,
+        work_tree: Path,
+        main: Path,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._environment = environment
         self.own = WorkTree(str(work_tree), find_git_dir(str(work_tree)))
         common = find_common_git_dir(self.own.git_dir) if self.own.git_dir else ""
         self.main = WorkTree(str(main), common)
@@ -103,10 +116,20 @@ class WorkTrees:
         others = self.list_all()[1:]
         return tuple(stamp_file(each.index) for each in others if self._tracked.get(each.git_dir))
 
-    def choose_home(self) -> WorkTree:
-        """Where a new record belongs: in this work tree, once git tracks records in any of them."""
-        committed = self.own != self.main and any(map(self.list_tracked, self.list_all()))
-        return self.own if committed else self.main
+    def commits_records(self) -> bool:
+        """Whether git tracks records in any work tree."""
+        return any(map(self.list_tracked, self.list_all()))
+
+    def ignores(self, path: Path) -> bool:
+        """Whether git ignores such a file of this work tree; also if git cannot say."""
+        from memory_mcp.storage.files.ask_git import ask_git  # noqa: PLC0415  # it takes 5 ms
+
+        work_tree = ["--work-tree", self.own.folder]
+        asked = [*work_tree, "check-ignore", "--no-index", "--", str(path)]
+        try:
+            return bool(ask_git(self.own.git_dir, self._environment, asked, silent=[_NONE_IGNORED]))
+        except GitSilentError:
+            return True
 
 
 class WorkTreeRecords:
@@ -121,12 +144,9 @@ class WorkTreeRecords:
     def refuse_unreadable(self, record: Record) -> None:
         self._list()[0].refuse_unreadable(record)
 
-    def path(self, record_id: RecordId) -> Path:
-        """Where its file is, or would be if it were put now."""
-        return self._choose(record_id).path(record_id)
-
     async def put(self, record: Record, *, of_this_machine: bool = True) -> None:
-        await self._choose(record.id).put(record, of_this_machine=of_this_machine)
+        store = self._find(record.id) or await self._choose_home(record.id)
+        await store.put(record, of_this_machine=of_this_machine)
 
     async def get(self, record_id: RecordId) -> Record | None:
         for store in self._list():
@@ -189,7 +209,22 @@ class WorkTreeRecords:
             self._stores[folder] = self._open(folder)
         return self._stores[folder]
 
-    def _choose(self, record_id: RecordId) -> LocalRecords:
-        """The first store that has a file of that name; for a new one, that where it belongs."""
-        found = (store for store in self._list() if os.path.lexists(store.path(record_id)))
-        return next(found, None) or self._at(self._trees.choose_home().folder)
+    def _find(self, record_id: RecordId) -> LocalRecords | None:
+        """The first store that has a file of that name."""
+        stores = (each for each in self._list() if os.path.lexists(each.path(record_id)))
+        return next(stores, None)
+
+    async def _choose_home(self, record_id: RecordId) -> LocalRecords:
+        """Where a new record belongs: in this work tree, if records are committed with the code.
+
+        So they are once git tracks any. Before that the first of all decides: it stays in a linked
+        work tree if git does not ignore it there. What else is not committed belongs to the main
+        one, as whoever removes a linked work tree would lose it.
+        """
+        own, main = (self._at(tree.folder) for tree in (self._trees.own, self._trees.main))
+        if own is main or self._trees.commits_records() or not await own.is_empty():
+            return own
+        if not await main.is_empty():
+            return main
+        ignored = await asyncio.to_thread(self._trees.ignores, own.path(record_id))
+        return main if ignored else own
