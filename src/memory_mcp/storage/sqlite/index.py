@@ -106,9 +106,9 @@ _BLOCKS: Final = """block (number) AS (
         SELECT (SELECT max(p.block) FROM posting p WHERE p.block < block.number)
         FROM block WHERE number IS NOT NULL)"""
 
-# each end of the numbers by itself is the first or last row; both in one query read every row
 _STATED: Final = "SELECT mark FROM record WHERE statement = :statement AND statement <> ''"
 
+# each end of the numbers by itself is the first or last row; both in one query read every row
 _COUNTS: Final = f"""
     WITH RECURSIVE {_BLOCKS}
     SELECT '', coalesce((SELECT max(rowid) FROM record) - (SELECT min(rowid) FROM record) + 1, 0)
