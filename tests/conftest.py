@@ -216,7 +216,7 @@ def copied_tables(
     Most tests open two new ones, and to make their tables takes three times as long as the rest of
     opening them. The nightly search makes them anew each time, as every other process does.
     """
-    real: Any = database._open_file
+    real: Any = database._open_file  # pyright: ignore[reportPrivateUsage]  # it makes the tables
     folder = tmp_path_factory.mktemp("tables")
     models = dict[Any, bytes]()
     numbers = count()

@@ -250,6 +250,10 @@ def test_the_command_exports_the_final_memory(project: Path, settings: dict[str,
     assert wrong.returncode != 0
 
 
+def _make_threads(many: int, _context: object) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(many)
+
+
 @pytest.mark.parametrize(
     "workers", ["threads", pytest.param("processes", marks=pytest.mark.nightly)]
 )
@@ -264,9 +268,7 @@ def test_the_example_runs_as_its_page_shows(
     Eight processes spend most of their time on imports: by default they are threads of this one.
     """
     if workers == "threads":
-        monkeypatch.setattr(
-            "concurrent.futures.ProcessPoolExecutor", lambda many, _: ThreadPoolExecutor(many)
-        )
+        monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", _make_threads)
         monkeypatch.setattr(sys, "argv", [str(EXAMPLE)])
         runpy.run_path(str(EXAMPLE), run_name="__main__")
     else:
