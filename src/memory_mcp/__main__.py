@@ -55,6 +55,7 @@ def main() -> int:
 
         end_now(INTERRUPTED, describe_interruption())
     shutdown.end_within(shutdown.ENDING_SECONDS_MAX, status)
+    shutdown.end_in_order(status)
     return status
 
 

@@ -188,6 +188,39 @@ def test_a_later_pydantic_that_asks_more_of_its_plugins_gets_it() -> None:
     assert got == ["()", "True", "True"]
 
 
+ENDING = """
+import atexit, sys, threading, time
+from memory_mcp.shutdown import end_in_order
+atexit.register(print, "handled")
+if "thread" in sys.argv:
+    late = lambda: (time.sleep(0.1), print("waited"))
+    threading.Thread(target=late).start()
+class Dropped:
+    def __del__(self): print("taken apart")
+kept = Dropped()
+sys.stdout.write("written ")
+end_in_order(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "status", "said"),
+    [
+        ([], 3, "written handled"),
+        (["thread"], 0, "written waited handled taken apart"),
+    ],
+    ids=["nothing is left", "a thread runs on"],
+)
+def test_an_end_in_order_loses_nothing(others: list[str], status: int, said: str) -> None:
+    """What was written is handed on, handlers run, and no thread is cut short."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, *others], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (status, "")
+    assert done.stdout.split() == said.split()
+
+
 @pytest.mark.parametrize("module", ["memory_mcp.cli.commands", "memory_mcp.server.main"])
 def test_no_validator_of_stored_values_is_built_before_the_first_value(module: str) -> None:
     """Together they take as long to build as all else that is ours takes to import."""
