@@ -1,12 +1,15 @@
 """What every test stands on: asyncio, an empty environment, and folders of its own."""
 
+import gc
 import io
 import os
 import ssl
 import sys
 from collections import defaultdict
 from collections.abc import Generator
+from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -63,6 +66,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two for each processor: a test waits for threads and processes half of its time."""
     del config
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage among what stays: it takes as long as finding the tests does."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -190,6 +204,40 @@ def unsynced_files(pytestconfig: pytest.Config) -> Generator[None]:
         if not _is_nightly(pytestconfig):
             patched.setattr(os, "fsync", skip)
             patched.setattr(database.BoundedConnection, "execute", execute)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def copied_tables(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[None]:
+    """Make the tables of an index once in this process, and begin each new file with a copy.
+
+    Most tests open two new ones, and to make their tables takes three times as long as the rest of
+    opening them. The nightly search makes them anew each time, as every other process does.
+    """
+    real: Any = database._open_file  # pyright: ignore[reportPrivateUsage]  # it makes the tables
+    folder = tmp_path_factory.mktemp("tables")
+    models = dict[Any, bytes]()
+    numbers = count()
+
+    def open_file(path: Path, spec: database.DatabaseSpec, values: Any) -> Any:
+        if not spec.opening and not os.path.lexists(path):
+            if spec not in models:
+                model = folder / f"model-{next(numbers)}"
+                real(model, spec, values).close()
+                models[spec] = model.read_bytes()
+            copy = folder / f"copy-{next(numbers)}"
+            copy.touch(0o600)
+            copy.write_bytes(models[spec])
+            with suppress(OSError):  # there is one by now, or none can be: the real one says why
+                os.link(copy, path)  # complete at once, for whoever opens the same file meanwhile
+            copy.unlink()
+        return real(path, spec, values)
+
+    with pytest.MonkeyPatch.context() as patched:
+        if not _is_nightly(pytestconfig):
+            patched.setattr(database, "_open_file", open_file)
         yield
 
 

@@ -343,7 +343,7 @@ OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("l
 """A branch that was begun before something was written, and seen only afterwards."""
 
 
-@settings(max_examples=depth(4, 300))
+@settings(max_examples=depth(2, 300))
 @given(STORIES)
 @example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
 @example((PARTED, [("hard", 0), ("hard", 0), ("squash", 0)]))
@@ -425,7 +425,7 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
         asyncio.run(play([*story[0], *story[1]], Path(folder)))
 
 
-@settings(max_examples=depth(3, 200))
+@settings(max_examples=depth(1, 200))
 @given(WITH_CODE_STORIES)
 @example(([("commit", 0)], AWAY))
 @example(([], NESTED))

@@ -263,32 +263,29 @@ def clone(folder: Path, name: str, url: str, **more: Any) -> Settings:
 async def test_at_their_own_machines_a_setting_names_the_team(
     tmp_path: Path, clean_postgres: str
 ) -> None:
-    """Each with a process of their own and another project, as without a server for many."""
+    """Each with a server and a project of their own; ada's is another process, as with a client."""
+    settings = clone(tmp_path, "shop", clean_postgres)
+    assert settings.project_dir
+    of_ada = process(
+        settings.project_dir, MEMORY_HOME=str(settings.home), MEMORY_PROVIDER="postgres",
+        MEMORY_POSTGRES_URL=clean_postgres, MEMORY_USER="ada", MEMORY_TEAM="acme",
+    )  # fmt: skip
 
-    def of(name: str, **environment: str) -> Any:
-        settings = clone(tmp_path, name, clean_postgres)
-        assert settings.project_dir
-        return stdio_client(
-            process(
-                settings.project_dir, MEMORY_HOME=str(settings.home), MEMORY_PROVIDER="postgres",
-                MEMORY_POSTGRES_URL=clean_postgres, **environment,
-            )
-        )  # fmt: skip
-
-    async with Client(of("shop", MEMORY_USER="ada", MEMORY_TEAM="acme")) as ada:
+    async with Client(stdio_client(of_ada)) as ada:
         assert "scope=team" in str(ada.instructions)
         rule = await add(ada, RULE, kind="convention", scope="team")
-    async with Client(of("blog", MEMORY_USER="bob", MEMORY_TEAM="acme")) as bob:
+    settings = clone(tmp_path, "blog", clean_postgres, user="bob", team="acme")
+    async with agent(settings, "auto") as bob:
         assert f"ada wrote: {RULE}" in await read(bob, "memory_context")
         shown = str(await bob.read_resource(f"memory://memory/{rule}"))
         assert "team: acme" in shown
         assert "of ada" in shown
-    for name, environment in (
-        ("wiki", {"MEMORY_USER": "eve", "MEMORY_TEAM": "other"}),
-        ("shop-two", {"MEMORY_USER": "dan"}),
-        ("shop-three", {"MEMORY_USER": "acme"}),
+    for name, identity in (
+        ("wiki", {"user": "eve", "team": "other"}),
+        ("shop-two", {"user": "dan"}),
+        ("shop-three", {"user": "acme"}),
     ):
-        async with Client(of(name, **environment)) as other:
+        async with agent(clone(tmp_path, name, clean_postgres, **identity), "auto") as other:
             assert await recalled(other) == []
             assert RULE not in await read(other, "memory_context")
     rows = execute(clean_postgres, "SELECT owner FROM memory_mcp.bank WHERE project = '*team'")

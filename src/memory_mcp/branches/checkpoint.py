@@ -49,8 +49,7 @@ from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
-from memory_mcp.text.drafts import check_branch, check_phase, check_text
-from memory_mcp.text.layers import build_exclusion
+from memory_mcp.text.drafts import build_exclusion, check_branch, check_phase, check_text
 from memory_mcp.timeline.plans import find_phase_repetition, require_checkpoint, resolve_name
 
 _NO_CLOSEOUT: Final = Closeout()

@@ -13,7 +13,7 @@ from memory_mcp.engine.head import load_timeline_at, view_head
 from memory_mcp.engine.members import find_author
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.layers import parse_span
+from memory_mcp.text.spans import parse_span
 from memory_mcp.timeline.points import (
     find_point,
     list_checkpoints_between,

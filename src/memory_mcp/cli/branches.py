@@ -36,7 +36,6 @@ from memory_mcp.render.outcomes import (
     render_preview,
     render_receipt,
 )
-from memory_mcp.server.forms import CloseoutForm, make_closeout
 from memory_mcp.timeline.plans import START
 
 _LOG_LIMIT: Final = 30
@@ -137,6 +136,8 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _read_closeout(args: Namespace) -> Closeout:
+    from memory_mcp.server.forms import CloseoutForm, make_closeout
+
     form = read_form(CloseoutForm, args.closeout) if args.closeout else CloseoutForm()
     closeout = make_closeout(form.decisions, form.artifacts, form.issues, form.agents)
     decided = [decision.partition("::") for decision in args.decided]

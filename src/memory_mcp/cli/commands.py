@@ -53,7 +53,7 @@ class Subcommand:
 
 def add_actions(parser: ArgumentParser) -> Callable[[str, str], ArgumentParser]:
     """Let a command take actions; returns what adds one by its name and summary."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog=parser.prog)
 
     def add_action(name: str, summary: str) -> ArgumentParser:
         action = actions.add_parser(name, help=summary, description=summary)

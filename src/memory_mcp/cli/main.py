@@ -143,7 +143,10 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """
     parser = _RootParser(prog="memory-mcp", parents=[_make_options(tuple(_PLACES))])
     parser.add_argument("--version", action="store_true")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    # named here, because argparse would lay out a page of help to find out what they begin with
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", parser_class=_Parser, prog=parser.prog
+    )
     known = (*LISTED, *(each for each in FOR_PROGRAMS if each.name in words))
     asked = [each for each in known if [each.name] == [*words[:1]]]
     for entry in asked or known:

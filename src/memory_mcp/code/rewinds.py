@@ -31,8 +31,12 @@ from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.records import load_newest, load_records
 from memory_mcp.engine.workspace import GitFollower, Workspace, refuse_writes
 from memory_mcp.frozen import frozen
-from memory_mcp.text.drafts import build_on_timeline, build_tombstone, correct_record
-from memory_mcp.text.layers import build_exclusion
+from memory_mcp.text.drafts import (
+    build_exclusion,
+    build_on_timeline,
+    build_tombstone,
+    correct_record,
+)
 
 _MARKED_MAX: Final = 500
 _CAPTURED: Final = "captured"

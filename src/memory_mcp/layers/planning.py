@@ -32,12 +32,12 @@ from memory_mcp.layers.selecting import (
     find_successor,
     require_same_node,
 )
+from memory_mcp.text.drafts import build_exclusion
 from memory_mcp.text.layers import (
     build_archival,
     build_core,
     build_core_tombstone,
     build_event,
-    build_exclusion,
     build_summary,
     make_label_tags,
     update_archival,

@@ -14,7 +14,8 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.records import load_records, require_memory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, parse_span, read_event
+from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, read_event
+from memory_mcp.text.spans import parse_span
 
 CORE: Final = Filters(layer="core", durable=False, key=f"{CORE_PREFIX}*")
 EVENTS: Final = Filters(layer="recall", durable=False, kinds=EVENT_KINDS)

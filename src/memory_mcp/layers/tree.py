@@ -35,8 +35,13 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.layers.reading import list_core
 from memory_mcp.layers.selecting import CORE
-from memory_mcp.text.drafts import build_on_timeline, build_record, check_branch, check_text
-from memory_mcp.text.layers import build_exclusion
+from memory_mcp.text.drafts import (
+    build_exclusion,
+    build_on_timeline,
+    build_record,
+    check_branch,
+    check_text,
+)
 from memory_mcp.timeline.moves import apply_move
 from memory_mcp.timeline.nodes import find_fork, find_parent
 from memory_mcp.timeline.plans import require_branch

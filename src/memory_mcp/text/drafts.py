@@ -214,6 +214,15 @@ def build_on_timeline(
     )
 
 
+def build_exclusion(
+    targets: Sequence[RecordId], place: RecordContext, why: str, because: Sequence[RecordId] = ()
+) -> Record:
+    """The record that takes others out of sight on this line, for as long as `because` is there."""
+    return build_on_timeline(
+        place, "exclusion", why, supersedes=tuple(targets), derived_from=tuple(because)
+    )
+
+
 def correct_record(old: Record, content: str, title: str, writing: RecordContext) -> Record:
     """The record that supersedes another one with a corrected text."""
     return old.model_copy(

@@ -8,10 +8,9 @@ What takes events out of sight is an exclusion. It lies on the node's own line, 
 its ancestors stay as they are, and every other node goes on to see them.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from pydantic import JsonValue
@@ -41,18 +40,11 @@ from memory_mcp.domain.record import (
     truncate_to_milliseconds,
 )
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.patterns import compile_later
 from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
+from memory_mcp.text.spans import parse_span
 
 EVENT_KINDS: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary"})
 """Kinds of records that are events of a node; all are of the layer recall."""
-
-_SPAN: Final = compile_later(
-    r"\s*(\d{1,6})\s*(?:(s)(?:ecs?|econds?)?|(m)(?:ins?|inutes?)?|(h)(?:rs?|ours?)?|(d)(?:ays?)?"
-    r"|(w)(?:eeks?)?)\s*",
-    re.IGNORECASE,
-)
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 _LABELS: Final = ("phase", "kind", "run_id", "node_id", "task_hint")
 """Fields of an event that are texts and stand in its labels."""
@@ -60,28 +52,6 @@ _LABELS: Final = ("phase", "kind", "run_id", "node_id", "task_hint")
 _OWN_LABELS: Final = frozenset({*_LABELS, "ts", "refs", "meta"})
 """Labels that the fields of an event itself take; those of a program of these names lie within
 `meta`."""
-
-
-def parse_span(name: str, span: str | datetime | timedelta, now: datetime, sign: int) -> datetime:
-    """The time that a duration ("30m", "2d") leads to from now, forward or back; or the given one.
-
-    Raises:
-        InvalidRequestError: it is neither.
-    """
-    lasts = span
-    try:
-        if isinstance(span, str) and (found := _SPAN.fullmatch(span)):
-            unit = next(filter(None, found.groups()[1:])).lower()
-            lasts = timedelta(seconds=int(found[1]) * _SECONDS[unit])
-        if isinstance(lasts, timedelta):
-            return now + sign * lasts
-        at = datetime.fromisoformat(lasts) if isinstance(lasts, str) else lasts
-        return (assume_utc(at) or at).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise InvalidRequestError(
-            f"{name} is {str(span)!r}; give a duration (30m, 12h, 2d, 1w) or a time such as "
-            "2026-01-31T14:30:00Z."
-        ) from error
 
 
 def check_core_key(key: str) -> str:
@@ -252,15 +222,6 @@ def build_summary(text: str, sources: Sequence[RecordId], place: RecordContext) 
     """The event that sums up others, and falls with them."""
     check_text("summary", text, limits.CONTENT_CHARS_MAX)
     return build_on_timeline(place, "summary", text, layer="recall", derived_from=tuple(sources))
-
-
-def build_exclusion(
-    targets: Sequence[RecordId], place: RecordContext, why: str, because: Sequence[RecordId] = ()
-) -> Record:
-    """The record that takes others out of sight on this line, for as long as `because` is there."""
-    return build_on_timeline(
-        place, "exclusion", why, supersedes=tuple(targets), derived_from=tuple(because)
-    )
 
 
 def read_core(record: Record) -> CoreEntry:
