@@ -68,8 +68,13 @@ def _capture(case: _Case, *, auto: bool) -> list[str]:
 
 def covers(expected: str, statement: str) -> bool:
     """Whether a statement holds the fact that was expected."""
-    wanted, said = _stems(expected), _stems(statement)
-    return len(wanted & said) >= _COVERED_MIN * len(wanted)
+    return measure_covered(expected, statement) >= _COVERED_MIN
+
+
+def measure_covered(expected: str, statement: str) -> float:
+    """The share of the meaningful words of a fact that a statement holds."""
+    wanted = _stems(expected)
+    return len(wanted & _stems(statement)) / len(wanted) if wanted else 1.0
 
 
 def _stems(text: str) -> set[str]:

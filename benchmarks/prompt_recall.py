@@ -15,7 +15,7 @@ import json
 import re
 import tempfile
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,15 +75,8 @@ async def _measure_day(
     embedder: EmbedderName,
     model_home: Path | None,
 ) -> None:
-    units = tuple(
-        Unit(id=m["id"], text=m["content"], said=m["content"], kind=m["kind"])
-        for m in project["memories"]
-    )
     right = wrong = others = 0
-    async with _told(Conversation(project["name"], units, ()), folder, embedder, model_home) as (
-        workspace,
-        known,
-    ):
+    async with tell_project(project, folder, embedder, model_home) as (workspace, known):
         for asked in project["prompts"]:
             text = await sessions.prompt_context(workspace, asked["prompt"], asked["id"])
             found = {known[id_] for id_ in _SHOWN.findall(text)}
@@ -93,6 +86,17 @@ async def _measure_day(
     wanted = sum(bool(asked["wanted"]) for asked in project["prompts"])
     rest = len(project["prompts"]) - wanted
     table.add(_MODES[embedder], wanted, right, wrong, rest, others)
+
+
+def tell_project(
+    project: dict[str, Any], folder: Path, embedder: EmbedderName, model_home: Path | None
+) -> AbstractAsyncContextManager[tuple[Workspace, dict[str, str]]]:
+    """A workspace that knows the project of a working day, and the name of each of its memories."""
+    units = tuple(
+        Unit(id=m["id"], text=m["content"], said=m["content"], kind=m["kind"])
+        for m in project["memories"]
+    )
+    return _told(Conversation(project["name"], units, ()), folder, embedder, model_home)
 
 
 async def _measure(

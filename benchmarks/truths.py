@@ -146,7 +146,7 @@ class _House:
             if half and store["half"] != half:
                 continue
             async with self.open() as workspace:
-                ids = await _fill(workspace, [each["content"] for each in store["memories"]])
+                ids = await fill_store(workspace, [each["content"] for each in store["memories"]])
                 known = dict(zip((each["id"] for each in store["memories"]), ids, strict=True))
                 for question in store["questions"]:
                     old = {known[each] for each in question["outdated"]}
@@ -166,7 +166,7 @@ class _House:
             facts = _FACT.findall(each["context"])
             score = _Score()
             async with self.open() as workspace:
-                ids = await _fill(workspace, facts)
+                ids = await fill_store(workspace, facts)
                 for question, answers in zip(each["questions"], each["answers"], strict=True):
                     new, old = _find_gold(facts, question, answers)
                     current, outdated = {ids[n] for n in new}, {ids[n] for n in old}
@@ -193,7 +193,17 @@ async def _write_both(workspace: Workspace, first: str, second: str) -> str:
             return "silent"
 
 
-async def _fill(workspace: Workspace, texts: Sequence[str]) -> list[RecordId]:
+async def open_stores(
+    folder: Path, stores: Sequence[dict[str, Any]]
+) -> AsyncGenerator[tuple[Workspace, dict[str, Any]]]:
+    """Each store with an empty workspace for it, by words alone."""
+    house = _House(folder, "none", None, "", pairs=False)
+    for store in stores:
+        async with house.open() as workspace:
+            yield workspace, store
+
+
+async def fill_store(workspace: Workspace, texts: Sequence[str]) -> list[RecordId]:
     """Store all of them, none in the place of another, and encode them."""
     timeline = (await load_head(workspace)).timeline
     now = datetime.now(UTC)

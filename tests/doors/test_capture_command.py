@@ -6,9 +6,15 @@ import pytest
 from command_line import Run, as_json, complaint
 
 TURNS = json.dumps(
-    [{"role": "user", "content": "ok, we always squash before merging here. now fix line 3"}]
+    [
+        {
+            "role": "user",
+            "content": "no, we always squash before merging in this repo, so don't rebase. "
+            "now fix line 3",
+        }
+    ]
 )
-RULE = "We always squash before merging here."
+RULE = "We always squash before merging in this repo, so don't rebase."
 
 
 def test_what_was_said_is_listed_and_kept_on_a_word(run: Run) -> None:

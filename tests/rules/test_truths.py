@@ -17,6 +17,7 @@ from memory_mcp.text.truths import (
     Independent,
     Outdates,
     Related,
+    answers_anew,
     compare_statements,
     drop_outdated,
     list_other_values,
@@ -25,6 +26,7 @@ from memory_mcp.text.truths import (
     may_relate,
     pack_outline,
     says_change,
+    tells_change,
 )
 
 OUTDATES: Final = [
@@ -229,10 +231,11 @@ def test_a_question_tells_that_two_statements_are_about_one_thing(
     """Alone they share hardly a word; both answer it, and the later one says that it changed."""
     older, newer = _record(1, old), _record(2, new)
 
-    assert mark_truths([older, newer], question, {older.id, newer.id}).outdated == {
-        older.id: newer.id
-    }
-    assert not mark_truths([older, newer], question, {newer.id}).outdated
+    def replaces(one: Record, other: Record) -> bool:
+        return answers_anew(question, one.content, other.content)
+
+    assert mark_truths([older, newer], replaces).outdated == {older.id: newer.id}
+    assert not mark_truths([older, newer]).outdated
 
 
 @pytest.mark.parametrize(
@@ -259,9 +262,7 @@ def test_a_question_tells_that_two_statements_are_about_one_thing(
 )  # fmt: skip
 def test_a_question_makes_no_one_thing_of_two(question: str, old: str, new: str) -> None:
     """Another subject, place or kind, one of several, no value of its own, nothing changed."""
-    older, newer = _record(1, old), _record(2, new)
-
-    assert not mark_truths([older, newer], question, {older.id, newer.id}).outdated
+    assert not answers_anew(question, old, new)
 
 
 def test_those_who_dispute_name_each_other() -> None:
@@ -345,3 +346,28 @@ def test_an_outdated_memory_takes_no_place_in_any_section() -> None:
     old, new = _record(1, "The repo uses yarn."), _record(2, "The repo uses pnpm.", "decision")
 
     assert drop_outdated({"facts": [old], "decisions": [new]}) == {"facts": [], "decisions": [new]}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Uploads larger than 20 MB are refused.", "Uploads larger than 75 MB are refused."),
+        ("Orders above 50 euros ship free.", "Orders above 75 euros ship free."),
+    ],
+)
+def test_a_figure_that_bounds_the_subject_is_a_value(old: str, new: str) -> None:
+    """It is one limit that moved, and no second subject."""
+    assert isinstance(compare_statements(old, new), Outdates)
+
+
+def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
+    """A word of change counts anywhere; a hint may be part of a name: "Back to Black"."""
+    changed = {"changes": 1.0, "hints": 0.0, "of one thing": 0.0}
+    hinted = {"changes": 0.0, "hints": 1.0, "of one thing": 1.0}
+    near = {"old of best": 1.0, "new of best": 0.6}
+    far = {"old of best": 1.0, "new of best": 0.2}
+
+    assert tells_change(changed | far)
+    assert tells_change(hinted | near)
+    assert not tells_change(hinted | far)
+    assert not tells_change(hinted | near | {"of one thing": 0.0})

@@ -29,8 +29,8 @@ from memory_mcp.storage.files.suggestions import SUGGESTIONS_FILE
 
 pytestmark = pytest.mark.anyio
 
-SAID = "ok, we always squash before merging here. now fix line 3"
-RULE = "We always squash before merging here."
+SAID = "no, we always squash before merging in this repo, so don't rebase. now fix line 3"
+RULE = "We always squash before merging in this repo, so don't rebase."
 OTHER = "btw I'm allergic to default exports. fix that?"
 ALLERGY = "The user is allergic to default exports."
 OFFERED = "Kept if you agree: "
@@ -147,12 +147,12 @@ async def test_auto_keeps_at_once_and_says_so_once() -> None:
 async def test_auto_asks_where_it_is_not_sure() -> None:
     """A memory that nobody looked at must be worth it; a suggestion costs a word."""
     workspace = at_work("auto")
-    report = await said(workspace, "add a retry. we want uploads to be resumable, eventually.")
+    report = await said(workspace, "ok, we always squash before merging here. now fix line 3")
     context = await prompted(workspace)
 
     assert report.kept == ()
     assert [each.statement for each in report.suggested] == [
-        "We want uploads to be resumable, eventually."
+        "We always squash before merging here."
     ]
     assert OFFERED in context
     assert await kept(workspace) == []

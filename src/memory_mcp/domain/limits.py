@@ -110,14 +110,13 @@ PROMPT_TERMS_MIN: Final = 3  # fewer words with a meaning fit too many memories
 # well, and no other as well as `PROMPT_SCORE_MIN`.
 PROMPT_TERMS_FEW: Final = 2
 PROMPT_FEW_MIN: Final = 0.75
-# An instruction may be about to break a rule among the first so many: the best one is enough if its
-# odds are so many times those of the next rule; without a model, whose tokens are a little near to
-# everything, also if its words and their like speak so much more for it, in logits
-# (benchmarks/TRIALS.md).
+# An instruction may be about to break a rule. By words, one of the first so many is shown that
+# bears on it with this likelihood or more; where a model has read them, the best rule of the first
+# so many if its odds are so many times those of the next rule (benchmarks/TRIALS.md).
+PROMPT_COMPARED_MAX: Final = 12
+PROMPT_BEARING_MIN: Final = 0.5
 PROMPT_LEADERS_MAX: Final = 8
 PROMPT_LEADER_ODDS_MIN: Final = 0.25
-PROMPT_LEADER_ODDS_WORDS_MIN: Final = 0.35  # where no model has read the memories
-PROMPT_LEADER_TOLD_MIN: Final = 0.4
 PROMPT_LEADER_LEAD: Final = 1.1
 PROMPT_SECONDS_MAX: Final = 1.5  # nobody may notice that a prompt waits
 PROMPT_NUDGE_SECONDS_MAX: Final = 0.3  # a slower queue is asked again with the next prompt

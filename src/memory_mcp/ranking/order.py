@@ -101,8 +101,9 @@ def rank_candidates(
     table: WordTable,
     weights: RerankWeights,
     now: datetime,
+    every_one: bool = False,
 ) -> list[RankedCandidate]:
-    """The best of candidates and their neighbours, in order."""
+    """Candidates and their neighbours, the best first; with `every_one` the weak ones, too."""
     evidence = gather_evidence(query, corpus, candidates, neighbours, nearness, table=table)
     wanted = {each.id: each for each in neighbours if each.wanted}
     every: list[Rankable] = [*(wanted | {c.id: c for c in candidates}).values()]
@@ -117,12 +118,17 @@ def rank_candidates(
     scored.sort(key=lambda entry: entry[1].id)
     scored.sort(key=lambda entry: entry[1].created_at, reverse=True)
     scored.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    least = max(_SHOWN_MIN, _BEHIND_MAX * _logistic(scored[0][0])) if scored else _SHOWN_MIN
-    return [
-        RankedCandidate(one.id, score, logit)
+    ranked = [
+        RankedCandidate(one.id, _logistic(total), logit)
         for total, one, logit in scored[: limits.CANDIDATES_MAX]
-        if (score := _logistic(total)) >= least
     ]
+    return ranked if every_one else drop_weak(ranked)
+
+
+def drop_weak(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
+    """Those that are worth showing: for which something speaks, and not far behind the best."""
+    least = max([_SHOWN_MIN, *(_BEHIND_MAX * place.score for place in ranked[:1])])
+    return [place for place in ranked if place.score >= least]
 
 
 def _weigh_evidence(each: Evidence, explained: float) -> list[float]:

@@ -24,7 +24,7 @@ from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.ranking.analysis import TURN_TERM
-from memory_mcp.ranking.order import rank_candidates
+from memory_mcp.ranking.order import drop_weak, rank_candidates
 from memory_mcp.ranking.query import (
     Query,
     expand_query,
@@ -64,13 +64,15 @@ _MISSING: Final = "Records that are not encoded yet were looked for by their wor
 class Matches:
     """The ranked records, and how they were found.
 
-    `home` is the bank of each record. `wholes` are the pooled vectors of the encoded records.
+    `every` are the ranked and those for which too little speaks to be shown. `home` is the bank of
+    each record. `wholes` are the pooled vectors of the encoded records.
     `degraded` says why the search was by words alone, if an embedder is set up.
     """
 
     question: Query
     corpus: CorpusStatistics
     ranked: Sequence[RankedCandidate]
+    every: Sequence[RankedCandidate]
     home: Mapping[RecordId, MemoryBank]
     fields: Mapping[RecordId, SearchFields]
     wholes: Mapping[RecordId, bytes]
@@ -102,7 +104,11 @@ class _Measured:
 
 
 async def find_local(
-    workspace: Workspace, query: str, view: View, filters: Filters, most: int = CANDIDATES_MAX
+    workspace: Workspace,
+    query: str,
+    view: View,
+    filters: Filters,
+    most: int = CANDIDATES_MAX,
 ) -> Matches:
     """The visible records that match, best first; at most `most` candidates are ranked."""
     banks = workspace.banks_of(filters.reach)
@@ -131,7 +137,7 @@ async def find_local(
     if measured and not measured.nearness.pooled and any(each.candidates for each in found):
         measured, degraded = None, _NOTHING_ENCODED
     corpus = _add_corpora(corpora)
-    ranked = rank_candidates(
+    every = rank_candidates(
         question,
         corpus,
         [candidate for each in found for candidate in each.candidates],
@@ -140,11 +146,13 @@ async def find_local(
         table=load_word_table(),
         weights=workspace.policy.weights,
         now=view.now,
+        every_one=True,
     )
     return Matches(
         question=question,
         corpus=corpus,
-        ranked=ranked[:most],
+        ranked=drop_weak(every)[:most],
+        every=every[:most],
         home={id_: each.bank for each in found for id_ in each.by_id},
         fields={id_: one.fields for each in found for id_, one in each.by_id.items()},
         wholes=measured.wholes if measured else {},

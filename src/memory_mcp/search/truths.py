@@ -31,7 +31,18 @@ from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
-from memory_mcp.text.truths import Marks, mark_truths, may_bear
+from memory_mcp.text.truths import (
+    Marks,
+    answers_anew,
+    describe_answers,
+    hints_change,
+    join_title,
+    mark_truths,
+    may_bear,
+    tells_change,
+    tells_changes,
+    weigh_answers,
+)
 
 _SPARE_MAX: Final = 5
 """Hits read beyond the wanted ones where some are outdated: they take their places."""
@@ -47,10 +58,18 @@ _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
 _CLOSE_MIN: Final = 0.5
 """Share of the best score from which on a hit may answer the same question."""
+_ANSWERS_MAX: Final = 8
+"""Of the ranked so many may answer the question, though they are not shown."""
+_ANSWER_MIN: Final = 0.1
+"""Share of the best score below which nothing answers the same question."""
+_ANSWERS_FROM: Final = -0.7
+"""The logit from which on a later statement answers a question anew."""
+_ASKED_RARITY: Final = 10.0
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
+_NO_FIELDS: Final[Mapping[RecordId, SearchFields]] = MappingProxyType({})
 
 
 async def load_by_truth(
@@ -64,6 +83,15 @@ async def load_by_truth(
 ) -> tuple[list[Hit], frozenset[RecordId]]:
     """The best hits with their marks and passages, outdated ones last, and the unreadable ids."""
     hits, unreadable = await load_hits(ranked, matches.home, view, limit)
+    if not hits:
+        return [], unreadable
+    own = {hit.record.id for hit in hits}
+    beside = [
+        place
+        for place in matches.every[:_ANSWERS_MAX]
+        if place.id not in own and tells_changes(matches.fields[place.id].outline)
+    ]
+    answers, _ = await load_hits(beside, matches.home, view, len(beside))
     rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
     home = {id_: bank for id_, (_, bank) in rivals.items()}
     outlines = {id_: each.outline for id_, each in matches.fields.items()}
@@ -73,8 +101,11 @@ async def load_by_truth(
         bearing = _select_bearing(home, [hit.record.id for hit in hits], outlines)
         others = [RankedCandidate(id_, 0.0) for id_ in bearing]
         more, _ = await load_hits(others, home, view, len(others))
+        more += answers
         taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
-        return order_by_truth(query, hits, more, limit, taking=taking, outlines=outlines)
+        return order_by_truth(
+            query, hits, more, limit, taking=taking, outlines=outlines, fields=matches.fields
+        )
 
     found = await order(hits)
     if any(hit.outdated_by for hit in found):  # their places are free
@@ -160,14 +191,63 @@ def _split(fields: SearchFields) -> frozenset[str]:
 
 
 def mark_hits(
-    hits: Sequence[Hit], query: str = "", outlines: Mapping[RecordId, bytes] = _NONE
+    hits: Sequence[Hit],
+    query: str = "",
+    outlines: Mapping[RecordId, bytes] = _NONE,
+    fields: Mapping[RecordId, SearchFields] = _NO_FIELDS,
 ) -> list[Hit]:
     """The hits in their order, with what the others of them say of each."""
     scores = {hit.record.id: hit.score for hit in hits if hit.score} if query else {}
     best = max(scores.values(), default=0.0)
-    near = {id_ for id_, score in scores.items() if score >= _CLOSE_MIN * best}
-    marks = mark_truths([hit.record for hit in hits], query, near, outlines)
+
+    def replaces(older: Record, newer: Record) -> bool:
+        if min(scores.get(each.id, 0.0) for each in (older, newer)) < _ANSWER_MIN * best:
+            return False
+        old, new = join_title(older, newer), join_title(newer, older)
+        if not (older.id in fields and newer.id in fields):
+            close = min(scores[older.id], scores[newer.id]) >= _CLOSE_MIN * best
+            return close and answers_anew(query, old, new)
+        if not (tells_changes(fields[newer.id].outline) or hints_change(new)):
+            return False
+        told = describe_answers(query, old, new)
+        pair = scores[older.id], scores[newer.id], best
+        told |= describe_nearness(query, fields[older.id], fields[newer.id], pair)
+        return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
+
+    marks = mark_truths([hit.record for hit in hits], replaces if scores else None, outlines)
     return [_mark(hit, marks) for hit in hits]
+
+
+def describe_nearness(
+    query: str, old: SearchFields, new: SearchFields, scores: tuple[float, float, float]
+) -> dict[str, float]:
+    """How near two answers are to the query and to each other.
+
+    `scores` are those of the earlier and of the later one, and the best of all.
+    """
+    table = load_word_table()
+    earlier, later, best = scores
+
+    def weigh(terms: Collection[str]) -> float:
+        rarities = [table.get_rarity(term) for term in sorted(terms)]
+        return sum(rarity for rarity in rarities if rarity >= _TELLING_MIN)
+
+    theirs, ours = _split(old), _split(new)
+    less = min(weigh(theirs), weigh(ours)) or 1.0
+    asked = frozenset(extract_terms(query))
+
+    def tell(terms: Collection[str]) -> float:
+        return sum(table.get_rarity(term) for term in sorted(terms)) / _ASKED_RARITY
+
+    return {
+        "old of best": earlier / (best or 1.0),
+        "new of best": later / (best or 1.0),
+        "old score": earlier,
+        "new score": later,
+        "shared": weigh(theirs & ours) / less,
+        "asked of the new": tell(asked & ours - theirs),
+        "asked of the old": tell(asked & theirs - ours),
+    }
 
 
 def order_by_truth(
@@ -178,6 +258,7 @@ def order_by_truth(
     *,
     taking: Collection[RecordId] = (),
     outlines: Mapping[RecordId, bytes] = _NONE,
+    fields: Mapping[RecordId, SearchFields] = _NO_FIELDS,
 ) -> list[Hit]:
     """The best hits with their marks, outdated ones last but for one that the query quotes.
 
@@ -185,7 +266,8 @@ def order_by_truth(
     """
     own = {hit.record.id: hit for hit in hits}
     together = {**{hit.record.id: hit for hit in others}, **own}
-    marked = {hit.record.id: hit for hit in mark_hits(list(together.values()), query, outlines)}
+    every = mark_hits(list(together.values()), query, outlines, fields)
+    marked = {hit.record.id: hit for hit in every}
     found = [marked[id_] for id_ in own]
     if load_pattern("truths", "asks_past").search(query.casefold()):
         return _put_talk_last(found)[:limit]

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from memory_mcp.code import make_marker
 from memory_mcp.domain import limits
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, RankedCandidate, View
@@ -24,6 +25,12 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.profile import read_profile
+from memory_mcp.ranking.bearing import (
+    Features,
+    choose_bearing,
+    describe_candidates,
+    describe_prompt,
+)
 from memory_mcp.ranking.query import list_identifiers, parse_query
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.render.profile import render_profile_line
@@ -36,7 +43,7 @@ from memory_mcp.sessions.capture import (
 )
 from memory_mcp.sessions.nudges import bring_up_nudge
 from memory_mcp.sessions.rewinds import take_rewinds
-from memory_mcp.text.prompts import sort_prompt, states_rule
+from memory_mcp.text.prompts import sort_prompt, states_norm, states_rule
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
@@ -141,10 +148,14 @@ async def _find_likely(
     words = _measure_prompt(text, view.now)
     if sort == "aside" or words == "little":
         return ()
-    matches = await find_local(_without_remote_embedder(workspace), text, view, Filters())
+    instructs = sort == "instruction"
+    local = _without_remote_embedder(workspace)
+    matches = await find_local(local, text, view, Filters())
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.score >= limits.PROMPT_SCORE_MIN]
-    if sort == "instruction":
+    if instructs and not matches.wholes:  # no model has read them
+        fits = await find_bearing(matches, text, view)
+    elif instructs:
         fits = fits or await _find_leader(matches, view)
     elif words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
         return ()
@@ -162,9 +173,7 @@ async def _find_likely(
 async def _find_leader(matches: Matches, view: View) -> list[RankedCandidate]:
     """The best of the rules, if it stands out: what an instruction may be about to break.
 
-    A plain fact is one of them only if it names an identifier of the prompt. What stands out does
-    so by its score, or by what speaks for it in the single words: the sense of a whole instruction
-    is vague.
+    A plain fact is one of them only if it names an identifier of the prompt.
     """
     first = matches.ranked[: limits.PROMPT_LEADERS_MAX]
     hits, _ = await load_hits(first, matches.home, view, len(first))
@@ -176,16 +185,37 @@ async def _find_leader(matches: Matches, view: View) -> list[RankedCandidate]:
         if place.id in rules or not named.isdisjoint(matches.fields[place.id].body.split())
     ]
     odds = [place.score / (1 - place.score) for place in ranked]
-    told = [place.parts.get("words", 0.0) + place.parts.get("tokens", 0.0) for place in ranked]
-    tries = [(odds, limits.PROMPT_LEADER_ODDS_MIN)]
-    if not matches.wholes:  # no model has read them
-        words = limits.PROMPT_LEADER_ODDS_WORDS_MIN, limits.PROMPT_LEADER_TOLD_MIN
-        tries = list(zip((odds, told), words, strict=True))
-    for figures, least in tries:
-        best, next_best = heapq.nlargest(2, [*figures, 0.0, 0.0])
-        if best >= max(least, limits.PROMPT_LEADER_LEAD * next_best):
-            return [ranked[figures.index(best)]]
-    return []
+    best, next_best = heapq.nlargest(2, [*odds, 0.0, 0.0])
+    least = max(limits.PROMPT_LEADER_ODDS_MIN, limits.PROMPT_LEADER_LEAD * next_best)
+    return [ranked[odds.index(best)]] if best >= least else []
+
+
+async def find_bearing(
+    matches: Matches, text: str, view: View, least: float = limits.PROMPT_BEARING_MIN
+) -> list[RankedCandidate]:
+    """The one that bears on an instruction, if that is likely; by words and subjects."""
+    first = matches.every[: limits.PROMPT_COMPARED_MAX]
+    chosen = choose_bearing(*await describe_instruction(matches, text, view))
+    if chosen is None or chosen[1] < least:
+        return []
+    return [place for place in first if place.id == chosen[0]]
+
+
+async def describe_instruction(
+    matches: Matches, text: str, view: View
+) -> tuple[dict[RecordId, Features], Features]:
+    """What speaks for each of the first candidates, and what for none of them."""
+    first = matches.every[: limits.PROMPT_COMPARED_MAX]
+    hits, _ = await load_hits(first, matches.home, view, len(first))
+    states = {
+        hit.record.id: {hit.record.kind: 1.0, "norm": float(states_norm(hit.record.content))}
+        for hit in hits
+    }
+    read = [place for place in first if place.id in states]
+    return (
+        describe_candidates(matches.question, read, matches.fields, states),
+        describe_prompt(matches.question, text, asks="?" in text),
+    )
 
 
 def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enough"]:

@@ -1,16 +1,18 @@
 """Finds in the user's own words what is worth keeping: facts, preferences, decisions, goals.
 
-It is careful to say no, because nobody asked for it: a message that supposes, jokes, quotes, has a
-text written or is about one throwaway task is left alone, and so is what a program printed, what
-was recalled and what is asked: the patterns of `data/capture.toml` refuse it. The rest is judged
-sentence by sentence: by the patterns that mark a category, and by figures that were learnt of
-labelled talk (`text.keeping`), which may do without such a mark. A statement is cut out of the
-message, with the sentences that it needs to be understood. The assistant's words count in two
-places only: the question that an answer leaves out, and the one proposal to which the user agrees.
+It is careful to say no, because nobody asked for it. What a program printed, what was recalled,
+what is quoted and what ends in a question mark is never kept. Everything else is judged sentence by
+sentence, by figures that were learnt of labelled talk (`text.keeping`): the patterns of
+`data/capture.toml` say what speaks for a category, and what speaks against a sentence (it supposes,
+jokes, has a text written, tells of a moment), and how much each of them tells was learnt, too. A
+statement is cut out of the message, with the sentences that it needs to be understood. The
+assistant's words count in two places only: the question that an answer leaves out, and the one
+proposal to which the user agrees.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
 from functools import partial
 from typing import Final, Literal
 
@@ -18,17 +20,17 @@ from memory_mcp.domain.captures import Capture, CaptureCategory
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
-from memory_mcp.text.gate import Chatter, is_program_line, judge_worth
+from memory_mcp.text.gate import Chatter, Keep, is_program_line, judge_worth
 from memory_mcp.text.keeping import (
     Features,
     begins_with_order,
     describe_sentence,
-    is_sure,
     judge_sentence,
+    weigh_message,
 )
 from memory_mcp.text.recalled import separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
-from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.tables import load_pattern, matches
 from memory_mcp.text.user_facts import find_facts
 
 pattern = partial(load_pattern, "capture")
@@ -71,14 +73,20 @@ Reading = Literal["stated", "announced", "plain", "question", "refused"]
 class ReadSentence:
     """A sentence of the message, its quotes masked, what it is, and of which category.
 
-    `named`: a pattern marks its category. `sure`: nobody need be asked whether it is worth it.
+    `doubts` are the patterns that speak against it; `lasts`: the gate knows it to last; `never`: it
+    may not be kept, whatever speaks for it. `named`: the category that a pattern marks it with.
+    `features` are what it is judged by; `sure`: nobody need be asked whether it is worth it.
     """
 
     text: str
     reading: Reading
     category: CaptureCategory | None = None
-    named: bool = False
+    named: CaptureCategory | None = None
     sure: bool = False
+    doubts: tuple[str, ...] = ()
+    lasts: bool = False
+    never: bool = False
+    features: Features = field(default_factory=dict[str, float])
 
 
 _QUOTED: Final = compile_later(
@@ -92,6 +100,10 @@ _WORD: Final = compile_later(r"[^\W_][\w'.+#-]*")
 _ORDER_AHEAD: Final = compile_later(r"(?:,| -| \u2013) (?:(?:so|please|pls|bitte|also) )*")
 _ENDS: Final = ".!?:;"
 _COMMANDS: Final = ("/", "!", "#")
+_MARKS: Final = ("?", "\uff1f")
+_AFTER_MARK: Final = "\"')]}*_ "
+_NEVER: Final = frozenset({"quotation", "output", "recalled", "empty", "long"})
+"""What nothing speaks for: it is not the user's own word."""
 
 
 def find_captures(turns: Sequence[Turn], turns_max: int = TURNS_MAX) -> tuple[Capture, ...]:
@@ -112,7 +124,8 @@ def list_candidates(turns: Sequence[Turn]) -> tuple[str, ...]:
         for text in own
         for sentences, quotes in [read_message(text)]
         for sentence in sentences
-        if sentence.reading not in ("question", "refused", "announced")
+        if not sentence.doubts
+        and sentence.reading != "announced"
         and not pattern("anaphoric").search(sentence.text)
     )
 
@@ -185,7 +198,7 @@ def _make_capture(
         statement[: _STATEMENT_CHARS_MAX + _CONTEXT_CHARS_MAX],
         category,
         everywhere=personal or pattern("everywhere").search(whole) is not None,
-        sure=not marked or any(each.sure for each in marked),
+        sure=any(each.sure for each in marked),
     )
 
 
@@ -214,7 +227,7 @@ def _find_extent(sentences: Sequence[ReadSentence], place: int) -> tuple[int, in
 
 
 def read_message(text: str, *, asked: bool = False) -> tuple[list[ReadSentence], list[str]]:
-    """The sentences of a message and its quotes; no sentences if nothing of it may be kept.
+    """The sentences of a message, each with what it is, and its quotes.
 
     `asked`: it follows a question of the assistant's.
     """
@@ -229,43 +242,53 @@ def read_message(text: str, *, asked: bool = False) -> tuple[list[ReadSentence],
     masked = _QUOTED.sub(mask, own)
     if lone := _OPEN_QUOTE.search(masked):  # a quote that is never closed holds all that follows
         masked = masked[: lone.start()]
-    if pattern("message").search(masked.lower()):
-        return [], []
+    doubts = ("message",) if pattern("message").search(masked.lower()) else ()
     parts = [
         part
         for said in split_sentences(masked)
         for clause in _split_question(said)
         for part in _split_order(clause)
     ]
-    read = [_read_sentence(said, quotes) for said in parts]
     reasons = len(parts) > 1 or pattern("consequence").search(masked.lower()) is not None
-    return _mark_stated(read, asked=asked, reasons=reasons), quotes
+    read = [_read_sentence(said, quotes, doubts, reasons=reasons) for said in parts]
+    pasted = len(own.split()) < len(text.split())
+    return _mark_stated(_describe(read, asked=asked, pasted=pasted)), quotes
 
 
-def _mark_stated(read: Sequence[ReadSentence], *, asked: bool, reasons: bool) -> list[ReadSentence]:
-    """The sentences, those marked that are likely to be worth keeping.
-
-    `reasons`: one of them may be the reason for something else in the message.
-    """
-    marked: list[ReadSentence] = []
-    for place, sentence in enumerate(read):
-        if sentence.reading != "plain":
-            marked.append(sentence)
-            continue
-        named = _find_category(sentence.text, reasons=reasons)
-        features = describe_plain(read, place, asked=asked)
-        category = judge_sentence(features, named)
-        reading = "stated" if category else "plain"
-        sure = is_sure(features, named)
-        marked.append(ReadSentence(sentence.text, reading, category, named is not None, sure))
-    return marked
-
-
-def describe_plain(read: Sequence[ReadSentence], place: int, *, asked: bool) -> Features:
-    """What a sentence is judged by that nothing speaks against."""
+def _describe(read: Sequence[ReadSentence], *, asked: bool, pasted: bool) -> list[ReadSentence]:
+    """The sentences with what each of them is judged by."""
     texts = [_MASKS.sub("\ufffc", each.text) for each in read]
-    told = bool(find_facts(read[place].text))
-    return describe_sentence(place, texts, asked=asked, told=told)
+    return [
+        replace(
+            sentence,
+            features=describe_sentence(
+                place,
+                texts,
+                asked=asked,
+                told=bool(find_facts(sentence.text)),
+                lasts=sentence.lasts,
+                pasted=pasted,
+                doubts=sentence.doubts,
+                named=sentence.named,
+            ),
+        )
+        for place, sentence in enumerate(read)
+    ]
+
+
+def _mark_stated(read: Sequence[ReadSentence]) -> list[ReadSentence]:
+    """The sentences, those marked that are likely to be worth keeping."""
+    marked: list[ReadSentence] = []
+    message = weigh_message([each.features for each in read])
+    for sentence in read:
+        fit = not sentence.never and sentence.reading != "announced"
+        kept = judge_sentence(sentence.features, message, sentence.named) if fit else None
+        if kept:
+            stated = replace(sentence, reading="stated", category=kept.category, sure=kept.sure)
+            marked.append(stated)
+        else:
+            marked.append(sentence)
+    return marked
 
 
 def _split_question(said: str) -> tuple[str, ...]:
@@ -291,7 +314,7 @@ def _split_order(said: str) -> tuple[str, ...]:
 
 def _asks(said: str) -> bool:
     """Whether it is a question, by its sign or its form."""
-    sign = said.rstrip("\"')]}*_ ").endswith(("?", "？"))  # noqa: RUF001
+    sign = said.rstrip(_AFTER_MARK).endswith(_MARKS)
     return sign or pattern("asks").search(said.lower()) is not None
 
 
@@ -321,37 +344,49 @@ def _is_item(line: str) -> bool:
     return line.lstrip()[:1] in "-*•"
 
 
-def _read_sentence(said: str, quotes: Sequence[str]) -> ReadSentence:
-    """What a sentence is, by the first rule that knows it; plain where none does."""
-    if _asks(said):
-        return ReadSentence(said, "question")
+def _read_sentence(
+    said: str, quotes: Sequence[str], doubts: Sequence[str], *, reasons: bool
+) -> ReadSentence:
+    """What a sentence is, and what speaks against it, beside the doubts about the whole message.
+
+    `reasons`: it may be the reason for something else in the message.
+    """
     text = _MASKS.sub("\ufffc", said).lower()
-    lasts = pattern("lasting").search(text) is not None
-    passes = pattern("moment").search(text) is not None and not lasts
-    unfit = len(said) > _SENTENCE_CHARS_MAX or _holds_quotation(said, quotes)
-    if passes or unfit or pattern("never").search(text):
-        return ReadSentence(said, "refused")
-    worth = judge_worth(_drop_lead(said))
-    if isinstance(worth, Chatter) and (not lasts or worth.sort in ("question", "output")):
-        return ReadSentence(said, "question" if worth.sort == "question" else "refused")
-    brief = len(_WORD.findall(_drop_lead(said))) < _STATEMENT_WORDS_MIN
-    if pattern("announces").search(text) and (brief or said.endswith(":")):
-        return ReadSentence(said, "announced")
-    return ReadSentence(said, "plain")
+    plain = _drop_lead(said)
+    lasts = matches("capture", "lasting", text)
+    worth = judge_worth(plain)
+    sort = worth.sort if isinstance(worth, Chatter) else ""
+    speaks = {
+        "question": _asks(said),
+        "never": matches("capture", "never", text),
+        "moment": matches("capture", "moment", text) and not lasts,
+        "quotation": _holds_quotation(said, quotes),
+        "long": len(said) > _SENTENCE_CHARS_MAX,
+        sort: bool(sort) and (not lasts or sort in ("question", "output")),
+    }
+    against = (*doubts, *(name for name, holds in speaks.items() if holds))
+    never = said.rstrip(_AFTER_MARK).endswith(_MARKS) or not _NEVER.isdisjoint(against)
+    named = _find_category(said, reasons=reasons)
+    reading: Reading = "question" if "question" in against else "refused" if against else "plain"
+    brief = len(_WORD.findall(plain)) < _STATEMENT_WORDS_MIN
+    if not against and matches("capture", "announces", text) and (brief or said.endswith(":")):
+        reading = "announced"
+    sure = isinstance(worth, Keep) and worth.sure
+    return ReadSentence(said, reading, None, named, doubts=against, lasts=sure, never=never)
 
 
 def _find_category(said: str, *, reasons: bool) -> CaptureCategory | None:
     """The category of a sentence that nothing speaks against, by what marks it in so many words."""
     text = _MASKS.sub("\ufffc", said).lower()
-    announces = pattern("announces").search(text) is not None
-    reports = pattern("broken").search(text) is not None
+    announces = matches("capture", "announces", text)
+    reports = matches("capture", "broken", text)
     for category in _CATEGORIES:
-        if not (reports and category in _STATES) and pattern(category).search(text):
+        if not (reports and category in _STATES) and matches("capture", category, text):
             return category
     if find_facts(said) or (announces and not reports):
         return "fact"
     weak = _AS_REASON if reasons and not reports else ()
-    return next((each for each in weak if pattern(f"{each}_as_reason").search(text)), None)
+    return next((each for each in weak if matches("capture", f"{each}_as_reason", text)), None)
 
 
 def _holds_quotation(said: str, quotes: Sequence[str]) -> bool:

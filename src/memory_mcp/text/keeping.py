@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Any, Final, get_args
 
 from memory_mcp.domain.captures import CaptureCategory
+from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
-from memory_mcp.text.tables import load_pattern, load_table
+from memory_mcp.text.tables import load_table, matches
 
 Features = Mapping[str, float]
 
@@ -23,6 +24,7 @@ _MESSAGE_WEIGHT: Final = 0.7
 """What is said beside a sentence tells less of it than its own words."""
 _LENGTH_STEP: Final = 10
 _LENGTH_MAX: Final = 3.0
+_DOUBT: Final = "doubt "
 _BRIEF_WORDS: Final = (4, 7)
 _FORMS: Final[Mapping[str, re.Pattern[str]]] = {
     "number": compile_later(r"\d"),
@@ -34,36 +36,76 @@ _FORMS: Final[Mapping[str, re.Pattern[str]]] = {
     "dots": compile_later(r"\.\."),
     "quote": compile_later("\ufffc"),
 }
-_PATTERNS: Final = ("lasting", "moment", "broken", "announces", "order", "everywhere", "anaphoric")
+_PATTERNS: Final = (
+    "lasting", "moment", "broken", "announces", "order", "everywhere", "anaphoric",
+    *get_args(CaptureCategory),
+)  # fmt: skip
 
 
-def judge_sentence(features: Features, named: CaptureCategory | None) -> CaptureCategory | None:
-    """The category of a sentence that is likely enough to be worth keeping; else None.
+@frozen
+class Kept:
+    """A sentence that is worth keeping. `sure`: without a question to the user."""
 
-    `named` is the category that a pattern knows it by: then less is asked of it.
+    category: CaptureCategory
+    sure: bool
+
+
+def judge_sentence(
+    features: Features, message: float, named: CaptureCategory | None
+) -> Kept | None:
+    """Whether a sentence of a message is likely enough to be worth keeping, and of which category.
+
+    `message` is the logit of the whole (`weigh_message`), `named` the category that a pattern
+    knows.
     """
-    learnt = _load_learnt()
-    if weigh(features, learnt["keep"]) < learnt["named_from" if named else "from"]:
+    learnt = load_learnt()
+    logit = (weigh(features, learnt["keep"]) + message) / 2
+    plain = named and not any(name.startswith(_DOUBT) for name in features)
+    if logit < learnt["named_from" if plain else "from"]:
         return None
     categories: Sequence[CaptureCategory] = get_args(CaptureCategory)
-    return named or max(categories, key=lambda each: weigh(features, learnt["categories"][each]))
+    best = named or max(categories, key=lambda each: weigh(features, learnt["categories"][each]))
+    return Kept(best, logit >= learnt["sure_named_from" if plain else "sure_from"])
 
 
-def is_sure(features: Features, named: CaptureCategory | None) -> bool:
-    """Whether a sentence may be kept without a question to the user: more is asked of it."""
-    learnt = _load_learnt()
-    return weigh(features, learnt["keep"]) >= learnt["sure_named_from" if named else "sure_from"]
+def weigh_message(sentences: Sequence[Features]) -> float:
+    """The logit of a whole message."""
+    return weigh(join_features(sentences), load_learnt()["message"])
+
+
+def join_features(message: Sequence[Features]) -> Features:
+    """What a whole message is judged by: each feature as much as the sentence that has it most."""
+    found: dict[str, float] = {}
+    for features in message:
+        for name, value in features.items():
+            found[name] = max(value, found.get(name, 0.0))
+    return found
 
 
 def weigh(features: Features, weights: Mapping[str, float]) -> float:
-    """The logit of a sentence by these weights; that of "" holds for every sentence."""
+    """The logit by these weights; that of "" holds always."""
     return weights.get("", 0.0) + sum(
         weights[name] * value for name, value in features.items() if name in weights
     )
 
 
-def describe_sentence(place: int, sentences: Sequence[str], *, asked: bool, told: bool) -> Features:
-    """What a sentence is judged by. `asked`: it answers a question; `told`: it says who one is."""
+def describe_sentence(
+    place: int,
+    sentences: Sequence[str],
+    *,
+    asked: bool,
+    told: bool,
+    lasts: bool = False,
+    pasted: bool = False,
+    doubts: Sequence[str] = (),
+    named: CaptureCategory | None = None,
+) -> Features:
+    """What a sentence is judged by.
+
+    `asked`: it answers a question; `told`: it says who one is; `lasts`: the gate knows it to last;
+    `pasted`: something beside it was not the user's own; `doubts` are the patterns that speak
+    against it, and `named` is the category of the one that speaks for it.
+    """
     said = sentences[place]
     low = said.lower()
     words = _WORD.findall(low)
@@ -71,18 +113,18 @@ def describe_sentence(place: int, sentences: Sequence[str], *, asked: bool, told
                                for w in _WORD.findall(" ".join(sentences).lower())}  # fmt: skip
     found |= dict.fromkeys(_list_word_features(words), 1.0)
     found |= {f"has {name}": 1.0 for name, form in _FORMS.items() if form.search(said)}
-    found |= {
-        f"says {name}": 1.0 for name in _PATTERNS if load_pattern("capture", name).search(low)
-    }
+    found |= {f"says {name}": 1.0 for name in _PATTERNS if matches("capture", name, low)}
     found |= {f"under {most} words": 1.0 for most in _BRIEF_WORDS if len(words) < most}
     found["length"] = min(len(words) / _LENGTH_STEP, _LENGTH_MAX)
     found["sentences"] = min(len(sentences) / 3, 2.0)
     forms = {
         "first": place == 0, "last": place == len(sentences) - 1, "alone": len(sentences) == 1,
-        "asked": asked, "told": told,
+        "asked": asked, "told": told, "lasts": lasts, "pasted": pasted,
         "beside a question": any(each.rstrip().endswith("?") for each in sentences),
         "before an order": any(map(begins_with_order, sentences[place + 1 :])),
     }  # fmt: skip
+    found |= {f"{_DOUBT}{name}": 1.0 for name in doubts}
+    found |= {"named": 1.0, f"named {named}": 1.0} if named else {}
     return found | {name: 1.0 for name, holds in forms.items() if holds}
 
 
@@ -111,7 +153,8 @@ def _load_classes() -> Mapping[str, str]:
 
 
 @cache
-def _load_learnt() -> Any:
+def load_learnt() -> Any:
+    """The learnt figures."""
     import json  # noqa: PLC0415  # a server's start reads no table
     from importlib import resources  # noqa: PLC0415
 

@@ -72,4 +72,9 @@ def sort_prompt(text: str) -> PromptSort:
 
 def states_rule(kind: str, content: str) -> bool:
     """Whether a memory says how something is to be done, so that an instruction may break it."""
-    return kind in _RULES or bool(_NORM.search(content))
+    return kind in _RULES or states_norm(content)
+
+
+def states_norm(content: str) -> bool:
+    """Whether it says so in words of its own: "never", "must"."""
+    return _NORM.search(content) is not None

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from memory_mcp.patterns import compile_later
 
 _PART: Final = compile_later(r"\{([a-z_]+)\}")
+_MATCHES_KEPT: Final = 1_024
 
 
 @cache
@@ -28,6 +29,12 @@ def load_pattern(table: str, name: str) -> re.Pattern[str]:
     if _PART.search(source):
         source = fill(source, fill_parts(load_table(table)["parts"]))
     return re.compile(source)
+
+
+@lru_cache(maxsize=_MATCHES_KEPT)
+def matches(table: str, name: str, text: str) -> bool:
+    """Whether a pattern is found in a text; a sentence is asked the same more than once."""
+    return load_pattern(table, name).search(text) is not None
 
 
 def rewrite(text: str, table: str) -> str:

@@ -1,5 +1,12 @@
 """Decides whether a later statement brings an earlier one up to date, or contradicts it."""
 
+from memory_mcp.text.truths.asked import (
+    answers_anew,
+    describe_answers,
+    hints_change,
+    tells_change,
+    weigh_answers,
+)
 from memory_mcp.text.truths.compare import (
     Disputes,
     Independent,
@@ -11,8 +18,8 @@ from memory_mcp.text.truths.compare import (
     list_other_values,
     says_change,
 )
-from memory_mcp.text.truths.marks import Marks, drop_outdated, mark_truths
-from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline
+from memory_mcp.text.truths.marks import Marks, drop_outdated, join_title, mark_truths
+from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline, tells_changes
 
 __all__ = [
     "Disputes",
@@ -21,13 +28,20 @@ __all__ = [
     "Outdates",
     "Related",
     "Truth",
+    "answers_anew",
     "compare_statements",
+    "describe_answers",
     "drop_outdated",
     "find_contradicted",
+    "hints_change",
+    "join_title",
     "list_other_values",
     "mark_truths",
     "may_bear",
     "may_relate",
     "pack_outline",
     "says_change",
+    "tells_change",
+    "tells_changes",
+    "weigh_answers",
 ]

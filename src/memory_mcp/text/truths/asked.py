@@ -5,10 +5,14 @@ nobody", "Administration cut the limit: above 75 euros Gudrun signs". A question
 answer does. The later one must say that something changed, and speak of what the earlier one
 speaks of, end it, or have another value of the kind that is asked for; and what limits one of
 them to another place, person or part keeps them apart here, too.
+
+Where the scores of both are known, how much each of these tells, and how near both are to the
+question, was learnt (`tools/answers.py`): `weigh_answers`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from memory_mcp.text.tables import load_pattern
 from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
@@ -22,13 +26,88 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 """The kinds of values that answer a question of each form."""
 
 
+_HINTED_MIN: Final = 0.5
+"""Share of the best score from which on two statements may answer the same question."""
+
+Features = Mapping[str, float]
+
+
 def answers_anew(question: str, old: str, new: str) -> bool:
     """Whether the later statement replaces the earlier one as an answer to this question.
 
     Both are taken to be near to the question, so that a value of the kind asked for is enough.
     """
-    theirs, ours = read_frames(old), read_frames(new)
-    hints = load_pattern("truths", "hints").search(new.casefold())
+    return _answers_anew(question, read_frames(old), read_frames(new), hints_change(new))
+
+
+def hints_change(text: str) -> bool:
+    """Whether a text may say that something is other than it was."""
+    return load_pattern("truths", "hints").search(text.casefold()) is not None
+
+
+def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
+    """What their words say of whether the later statement answers the question anew."""
+    theirs, ours, hints = read_frames(old), read_frames(new), hints_change(new)
+    kinds = _find_kinds(question)
+    before, after = _find_values(kinds, theirs), _find_values(kinds, ours)
+    asked = _find_asked(question)
+    both = _list_kinds(theirs) & _list_kinds(ours)
+    supposed = {frame.supposed for frame in theirs} != {frame.supposed for frame in ours}
+    found = {
+        "anew": _answers_anew(question, theirs, ours, hints),
+        "changes": any(frame.changes for frame in ours),
+        "changed before": any(frame.changes for frame in theirs),
+        "hints": hints,
+        "asks for a value": bool(kinds),
+        "another value": bool(before and after - before),
+        "same kind": bool(both - {"name"}),
+        "other family": _has_other_family(theirs, ours),
+        "only one supposes": supposed,
+        "of one thing": any(not _find_difference(o, n, asked) for o in theirs for n in ours),
+    }
+    return {name: float(holds) for name, holds in found.items()}
+
+
+def tells_change(features: Features) -> bool:
+    """Whether the later one says that something changed.
+
+    A hint does where both are of one thing, and near to the question.
+    """
+    near = min(features["old of best"], features["new of best"]) >= _HINTED_MIN
+    hinted = features["hints"] and features["of one thing"] and near
+    return bool(features["changes"] or hinted)
+
+
+def weigh_answers(features: Features) -> float:
+    """The logit of a later statement that answers anew, by the learnt figures."""
+    learnt = load_answers()
+    return learnt[""] + sum(learnt.get(name, 0.0) * value for name, value in features.items())
+
+
+@cache
+def load_answers() -> Any:
+    """The learnt figures."""
+    import json  # noqa: PLC0415  # a server's start reads no table
+    from importlib import resources  # noqa: PLC0415
+
+    file = resources.files("memory_mcp.text").joinpath("data", "answers.json")
+    return json.loads(file.read_text("utf-8"))
+
+
+def _find_asked(question: str) -> frozenset[str]:
+    return frozenset[str]().union(*(frame.about for frame in read_frames(question)))
+
+
+def _list_kinds(frames: Sequence[Frame]) -> frozenset[str]:
+    return frozenset(kind for frame in frames for kind in frame.values)
+
+
+def _answers_anew(
+    question: str,
+    theirs: Sequence[Frame],
+    ours: Sequence[Frame],
+    hints: bool,  # noqa: FBT001
+) -> bool:
     changed = {frame.supposed for frame in ours if frame.changes or hints}
     if not changed or _has_other_family(theirs, ours):
         return False
@@ -36,7 +115,7 @@ def answers_anew(question: str, old: str, new: str) -> bool:
     before, after = _find_values(kinds, theirs), _find_values(kinds, ours)
     if kinds and not after - before:
         return False
-    asked = frozenset[str]().union(*(frame.about for frame in read_frames(question)))
+    asked = _find_asked(question)
     return any(
         before or o.about & n.about or n.ended & (o.about | o.stated)
         for o in theirs

@@ -204,12 +204,19 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
     if _changes_two_things(old, slot):
         return None
     in_subject = slot.at < max(old.predicate, 1) or any(w.after_copula for w in slot.old[1:])
+    in_subject = in_subject and not _is_bound(old, slot)
     one = _is_holder(old, slot) if in_subject else _judge_values(old, slot)
     if one is None:
         return Related(f"{slot}, or there are several")
     if one:
         return _decide(old, new, str(slot))
     return Independent("about another subject" if in_subject else "there may be several")
+
+
+def _is_bound(old: Frame, slot: Slot) -> bool:
+    """Whether it is the figure that bounds the subject: "uploads larger than 20 MB"."""
+    figures = _find_dimensions(slot.old) & _find_dimensions(slot.new)
+    return bool(figures and slot.at and old.keys[slot.at - 1] in words("words", "bounds"))
 
 
 def _decide(old: Frame, new: Frame, reason: str) -> Outdates | Disputes:

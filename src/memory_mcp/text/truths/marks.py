@@ -1,6 +1,6 @@
 """Finds among memories those that others of them bring up to date or contradict."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from types import MappingProxyType
@@ -9,7 +9,6 @@ from typing import Final
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
-from memory_mcp.text.truths.asked import answers_anew
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
 from memory_mcp.text.truths.outlines import may_bear
 
@@ -28,19 +27,18 @@ class Marks:
 
 def mark_truths(
     records: Sequence[Record],
-    question: str = "",
-    near: Collection[RecordId] = (),
+    replaces: Callable[[Record, Record], bool] | None = None,
     outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> Marks:
     """Compare every two of these memories: what was written later is newer.
 
-    `near` names those that may answer the question. Where the outlines of both are known, they are
-    compared only if these leave it open.
+    `replaces` says whether the second of two answers a question anew that the first one answered.
+    Where the outlines of both are known, they are compared only if these leave it open.
     """
     marks = Marks()
     stating = sorted(filter(states_truth, records), key=lambda r: (r.created_at, r.id))
     for older, newer in combinations(stating, 2):
-        old, new = _make_text(older, newer), _make_text(newer, older)
+        old, new = join_title(older, newer), join_title(newer, older)
         match compare_statements(old, new) if _may_bear(older, newer, outlines) else None:
             case Outdates():
                 marks.outdated[older.id] = newer.id
@@ -48,8 +46,7 @@ def mark_truths(
                 for one, other in ((older.id, newer.id), (newer.id, older.id)):
                     marks.disputed[one] = (*marks.disputed.get(one, ()), other)
             case _:
-                both = older.id in near and newer.id in near
-                if both and answers_anew(question, old, new):
+                if replaces and replaces(older, newer):
                     marks.outdated[older.id] = newer.id
     for older, newer in marks.outdated.items():
         while newer in marks.outdated:
@@ -63,7 +60,7 @@ def _may_bear(older: Record, newer: Record, outlines: Mapping[RecordId, bytes]) 
     return one is None or other is None or may_bear(one, other)
 
 
-def _make_text(record: Record, other: Record) -> str:
+def join_title(record: Record, other: Record) -> str:
     """With its title if both have one: it may name what is meant."""
     titled = record.title and other.title and record.title not in record.content
     return f"{record.title}: {record.content}" if titled else record.content

@@ -65,6 +65,11 @@ def pack_outline(record: Record, *others: str) -> bytes:
     return b"".join(dict.fromkeys(map(_pack_frame, frames)))
 
 
+def tells_changes(outline: bytes) -> bool:
+    """Whether a statement of the text says that something changed."""
+    return any(frame.flags & _CHANGES for frame in _unpack(outline))
+
+
 def may_bear(one: bytes, other: bytes) -> bool:
     """Whether one of two texts may bring the other up to date, or contradict it."""
     ours, theirs = _unpack(one), _unpack(other)
