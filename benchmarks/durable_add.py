@@ -16,8 +16,6 @@ from memory_mcp import memories
 from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
-from memory_mcp.storage.files.records import LocalRecords
-from memory_mcp.storage.files.work_trees import WorkTreeRecords
 
 __all__ = ["measure_adds", "write_bare"]
 
@@ -41,7 +39,7 @@ async def measure_adds(folder: Path, sizes: list[int]) -> Table:
     )
     for size in sizes:
         async with filled(folder / str(size), size) as built:
-            adds, plain, disk, met = await _in_turn(built)
+            adds, plain, disk, met = await _in_turn(folder / str(size), built)
             count = len(await built.records[0].ids())
         asked = _over_mcp(folder / str(size), seed=count)
         table.add(
@@ -52,7 +50,7 @@ async def measure_adds(folder: Path, sizes: list[int]) -> Table:
     return table
 
 
-async def _in_turn(built: BuiltWorkspace) -> tuple[list[float], list[float], list[float], int]:
+async def _in_turn(folder: Path, built: BuiltWorkspace) -> tuple[list[float], list[float], list[float], int]:
     # what an earlier run left in a kept project would be known already
     corpus = Corpus(seed=len(await built.records[0].ids()))
     bare_policy = replace(built.workspace.policy, merging=_UNCOMPARED, secrets="allow")
@@ -68,9 +66,7 @@ async def _in_turn(built: BuiltWorkspace) -> tuple[list[float], list[float], lis
         met += not isinstance(outcome, MemoryAdded) or bool(outcome.replaced)
         took_plain, added = await _timed(memories.add_memory(plain_workspace, corpus.draft()))
         assert isinstance(added, MemoryAdded)  # noqa: S101  # nothing here is set to skip writes
-        owner = built.records[added.record.scope.project is None]
-        assert isinstance(owner, LocalRecords | WorkTreeRecords)  # noqa: S101  # the same
-        path = owner.path(added.record.id)
+        (path,) = folder.rglob(f"{added.record.id}.json")
         data = path.read_bytes()
         begin = time.perf_counter()
         write_bare(path.with_suffix(".bare"), data)
