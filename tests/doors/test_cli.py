@@ -38,6 +38,16 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     assert [r["memoryId"] for r in found["results"]] == [record["id"]]
 
 
+def test_words_need_no_quotes(run: Run, project: Path) -> None:
+    """Whoever asks a question at a shell writes it as it is said."""
+    assert run("add", "--kind", "decision", "Carts", "live", "in", "Redis.", "--tag", "db")[0] == 0
+    (record,) = records(project)
+    assert (record["content"], record["tags"]) == ("Carts live in Redis.", ["db"])
+    asked = as_json(run, "search", "where", "are", "carts", "kept", "--limit", "1")
+    assert asked == as_json(run, "search", "where are carts kept", "--limit", "1")
+    assert asked["results"][0]["memoryId"] == record["id"]
+
+
 @pytest.mark.usefixtures("project")
 def test_a_search_says_what_no_longer_holds(run: Run) -> None:
     """A person is no less misled by an outdated memory than a model."""

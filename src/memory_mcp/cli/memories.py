@@ -37,7 +37,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
     from memory_mcp.memories import add_memory
 
     draft = Draft(
-        content=read_text(args.content),
+        content=read_text(" ".join(args.content)),
         kind=args.kind,
         title=args.title,
         category=args.category,
@@ -54,7 +54,8 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _add_add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("content", help="one self-contained statement; - reads it from stdin")
+    parser.add_argument("content", nargs="+",
+                        help="one self-contained statement; - reads it from stdin")  # fmt: skip
     parser.add_argument("--kind", choices=WRITABLE_KINDS, default="fact", metavar="KIND",
                         help=f"{', '.join(WRITABLE_KINDS)} (default fact)")  # fmt: skip
     parser.add_argument("--title", default="", help="a line of its own, above the text")
@@ -89,12 +90,12 @@ async def search(workspace: Workspace, args: Namespace) -> Output:
         until=args.until,
     )
     wish = SelectionOptions(min_score=args.min_score, diverse=args.diverse)
-    found = await search_memories(workspace, args.query, filters, args.limit, wish)
+    found = await search_memories(workspace, " ".join(args.query), filters, args.limit, wish)
     return Output(render_hits(found, why=args.why, keys=bool(args.key)), results_text)
 
 
 def _add_search_options(parser: ArgumentParser) -> None:
-    parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
+    parser.add_argument("query", nargs="*", help="words; without any: the newest")
     parser.add_argument("--limit", type=whole_within(1, limits.RESULTS_MAX), default=5,
                         metavar="N", help=f"1 to {limits.RESULTS_MAX} (default 5)")  # fmt: skip
     _add_kind_option(parser)

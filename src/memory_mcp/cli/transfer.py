@@ -5,7 +5,6 @@ stdout, or a folder of Markdown; inside a project it follows no link.
 """
 
 import asyncio
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
@@ -17,7 +16,7 @@ from memory_mcp import engine, sessions, transfer
 from memory_mcp.build import open_workspace
 from memory_mcp.cli.arguments import parse_path
 from memory_mcp.cli.commands import Subcommand, in_workspace
-from memory_mcp.cli.inputs import UsageError
+from memory_mcp.cli.inputs import UsageError, find_target
 from memory_mcp.cli.output import Output, flush_output, print_note, show_progress, write_json
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
@@ -97,7 +96,7 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if args.final:
         return await _export_final(workspace, args)
     form = _choose_format(args.target, args.format)
-    path = _find_path(args.target)
+    path = None if args.target == _STDOUT else find_target(args.target)
     disk = Disk()
     if path is not None:  # outside of any project all links on the way are the user's choice
         around = find_untrusted_roots(str(path), str(args.project_dir or ""))
@@ -143,19 +142,6 @@ async def _export_final(workspace: Workspace, args: Namespace) -> Output:
     markdown, data = map(str, paths)
     message = f"The final memory of {workspace.caller.branch} is in {markdown} and {data}."
     return Output({"success": True, "markdown": markdown, "json": data, "message": message})
-
-
-def _find_path(target: str) -> Path | None:
-    """The absolute path, without `..`, which behind a link leads elsewhere than it says."""
-    if target == _STDOUT:
-        return None
-    path = Path(os.path.abspath(Path(target).expanduser()))  # noqa: PTH100  # follows no link
-    if not os.path.lexists(path.parent):
-        raise InvalidRequestError(
-            f"{target!r} is not written: there is no folder {str(path.parent)!r}. Correct the "
-            "name, or make the folder first."
-        )
-    return path
 
 
 async def _write_export(
