@@ -106,7 +106,26 @@ def test_update_and_forget(run: Run, project: Path) -> None:
     key = as_json(run, "search", "zebra")["results"][0]["memoryId"]
     assert as_json(run, "forget", key)["message"] == "Erased for good."
     assert files_with(project.parent, "zebra-42") == []
-    assert "No memory" in complaint(run, "forget", key)
+    for again in (("forget", key), ("update", key, "x"), ("show", key), ("forget", key[-8:])):
+        assert "was erased for good. Nothing of it is left." in complaint(run, *again)
+
+
+def test_an_id_that_was_replaced_leads_on_and_its_text_can_still_be_read(run: Run) -> None:
+    """Scripts and notes go on naming it; the old words are shown where history is asked for."""
+    old = as_json(run, "add", "Port 8000.")["memoryId"]
+    new = as_json(run, "update", old, "Port 9000.")["memoryId"]
+    for stale in (("show", old), ("update", old, "x"), ("forget", old[-8:], "--hide")):
+        assert f"was replaced by {new[-8:]}: read that one" in complaint(run, *stale)
+    for id_ in (old, old[-8:]):
+        status, out, error = run("show", id_, "--why")
+        assert (status, error) == (0, "")
+        assert out.startswith(f"Memory '{id_}' was replaced by {new[-8:]}: read that one. It said:")
+        assert "\nPort 8000.\n" in out
+        assert as_json(run, "show", id_, "--why")["content"] == "Port 8000."
+    sealed = as_json(run, "checkpoint", "Here")["checkpointId"]
+    left = as_json(run, "add", "Port 7000.")["memoryId"]
+    run("backtrack", sealed, "--mode", "continue")
+    assert "was left by a backtrack" in complaint(run, "show", left, "--why")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")

@@ -161,18 +161,10 @@ def _add_list_options(parser: ArgumentParser) -> None:
 
 async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show a memory or a checkpoint with all that is known of it."""
-    from memory_mcp.branches.get import get_checkpoint, get_memory
     from memory_mcp.search import explain_memory
 
+    found, gone = await _find_shown(workspace, args.id, history=args.why)
     why = ""
-    found: Record | CheckpointDetails | Skipped
-    try:
-        found = await get_memory(workspace, args.id)
-    except UnknownMemoryError as unknown:
-        try:
-            found = await get_checkpoint(workspace, args.id)
-        except UnknownTargetError:
-            raise unknown from None
     match found:
         case Skipped():
             return found
@@ -182,9 +174,29 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
                 known = await explain_memory(workspace, found)
                 fields["why"] = render_provenance(known)
                 why = f"\n\n{render_provenance_text(known)}"
+            if gone:
+                fields["message"] = gone
+                gone += " It said:\n\n"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.model_dump(mode="json")}
-    return Output({"success": True, **fields}, lambda _: render_text(found) + why)
+    return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)
+
+
+async def _find_shown(
+    workspace: Workspace, id_: str, *, history: bool
+) -> tuple[Record | CheckpointDetails | Skipped, str]:
+    """What has that id, and why it holds no more: with `history` what was replaced is shown too."""
+    from memory_mcp.branches.get import get_checkpoint, get_memory, get_replaced
+
+    try:
+        return await get_memory(workspace, id_), ""
+    except UnknownMemoryError as unknown:
+        if history and (old := await get_replaced(workspace, id_)):
+            return old, str(unknown)
+        try:
+            return await get_checkpoint(workspace, id_), ""
+        except UnknownTargetError:
+            raise unknown from None
 
 
 def _add_show_options(parser: ArgumentParser) -> None:
@@ -192,7 +204,8 @@ def _add_show_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--why",
         action="store_true",
-        help="where it is from, what it replaced and what contradicts it",
+        help="where it is from, what it replaced and what contradicts it; also of one that was "
+        "replaced itself",
     )
 
 

@@ -26,9 +26,10 @@ from memory_mcp.domain.record import Citation, Draft, Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
+from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.members import find_author
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
-from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
+from memory_mcp.engine.records import describe_line, refuse_checkpoint
 from memory_mcp.engine.redaction import prepare_draft
 from memory_mcp.engine.workspace import (
     MemoryBank,
