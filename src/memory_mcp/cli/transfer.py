@@ -74,7 +74,16 @@ def _parse_source(args: Namespace) -> ParsedSource:
     """Read and parse the source; its text, which may be long, is not kept."""
     names = CLAUDE_FILES if args.kind == "claude-md" else ()
     material = read_material(args.source, names, str(args.project_dir or ""))
-    return read_source(material, None if args.kind == "auto" else args.kind, args.source)
+    kind = None if args.kind == "auto" else args.kind
+    parsed = read_source(material, kind, args.source)
+    if kind and parsed.own is None and not parsed.memories:
+        first = parsed.left_out[:1]  # without its words, among which a secret could stand
+        why = "".join(f" {each.item.partition(': ')[0]} {each.reason}." for each in first)
+        raise InvalidRequestError(
+            f"Nothing in {args.source!r} is of the form of {kind} ({SOURCES[kind].title}).{why} "
+            "Nothing was stored. If it is of another program, say which with --from."
+        )
+    return parsed
 
 
 def _add_import_options(parser: ArgumentParser) -> None:
