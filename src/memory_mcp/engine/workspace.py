@@ -438,7 +438,7 @@ class GitFollower:
         self._notes: list[str] = []
 
     def find_mode(self) -> GitMode:
-        """What was set, else what was chosen for this project on this machine, else marks."""
+        """What was set, else what was chosen for this project on this machine, else `mark`."""
         chosen: GitMode | None = self.asked or self.history.load().mode
         return "mark" if chosen is None else chosen
 
