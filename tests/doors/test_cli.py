@@ -423,8 +423,13 @@ def test_what_holds_is_listed_newest_first_a_line_each(run: Run) -> None:
         [new[-8:], "fact", "Carts live in Redis with a TTL."],
         [old[-8:], "decision", "Orders live in PostgreSQL."],
     ]
-    assert lines[-1] == "3 memories."
-    assert run("list", "--limit", "1")[1].splitlines()[-1] == "1 of 3, newest first."
+    assert lines[2:] == ["2 memories."]
+    assert as_json(run, "status")["memories"] == 2, "a checkpoint is no memory there either"
+    assert run("list", "--kind", "checkpoint")[1].splitlines()[0].endswith("Begun")
+    assert run("list", "--limit", "1")[1].splitlines()[-1] == "1 of 2, newest first."
+    assert run("list", "--limit", "0")[1] == run("list")[1]
+    as_json(run, "add", "We deploy from main.", "--title", "Deploys")
+    assert run("list")[1].splitlines()[0].endswith("  Deploys: We deploy from main.")
     only = as_json(run, "list", "--tag", "carts")
     assert ([m["memoryId"] for m in only["memories"]], only["total"]) == ([new], 1)
     assert run("list", "--kind", "lesson")[1] == "No visible memory matches.\n"

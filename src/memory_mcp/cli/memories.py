@@ -11,7 +11,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
-from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Reach, Record
+from memory_mcp.domain.record import MEMORY_KINDS, SEARCHABLE_KINDS, Draft, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError, UnknownTargetError
@@ -27,7 +27,7 @@ from memory_mcp.render.reasons import render_provenance, render_provenance_text
 from memory_mcp.text.drafts import WRITABLE_KINDS
 
 _LINE_CHARS_MAX: Final = 100
-_LISTED: Final = whole_within(1, limits.LISTED_MEMORIES_MAX)
+_LISTED: Final = whole_within(0, limits.LISTED_MEMORIES_MAX)
 _KINDS: Final = tuple(kind for kind in get_args(Kind) if kind in SEARCHABLE_KINDS)
 _IMPORTANCE: Final = whole_within(limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)
 
@@ -129,31 +129,38 @@ def _add_filter_options(parser: ArgumentParser) -> None:
 
 
 async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    """List what holds, a line each."""
+    """List what holds, a line each; checkpoints, which are no memories, only by their kind."""
     from memory_mcp.search import list_memories
 
     filters = Filters(
         category=args.category,
         tags=tuple(args.tags),
-        kinds=frozenset({args.kind} if args.kind else ()),
+        kinds=frozenset[Kind]({args.kind}) if args.kind else MEMORY_KINDS,
         phase=args.phase,
         reach=args.scope,
     )
-    listed = await list_memories(workspace, filters, args.limit)
+    listed = await list_memories(workspace, filters, args.limit or limits.LISTED_MEMORIES_MAX)
     return listed if isinstance(listed, Skipped) else Output(render_list(listed), _list_text)
 
 
 def _list_text(fields: Fields) -> str:
     lines = [
         f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
-        f"{cut(' '.join((memory.get('title') or memory['content']).split()), _LINE_CHARS_MAX)}"
+        f"{cut(_name_memory(memory), _LINE_CHARS_MAX)}"
         for memory in fields["memories"]
     ]
     return "\n".join([*lines, fields["message"]])
 
 
+def _name_memory(memory: Fields) -> str:
+    """Its title and its text, on one line."""
+    said = (memory.get("title"), memory["content"])
+    return ": ".join(" ".join(text.split()) for text in said if text)
+
+
 def _add_list_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--limit", type=_LISTED, default=20, metavar="N", help="default 20")
+    parser.add_argument("--limit", type=_LISTED, default=20, metavar="N",
+                        help="default 20; 0 shows all")  # fmt: skip
     _add_kind_option(parser)
     parser.add_argument("--scope", choices=get_args(Reach), help="default: all")
     _add_filter_options(parser)
