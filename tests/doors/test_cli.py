@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, as_json, complaint
 from doors import files_with, head_file, records, trust
+from real_git import git
 
 
 def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
@@ -375,6 +376,16 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
     status, out, _ = run("doctor", "--json")
     assert status == 1
     assert {f["code"] for f in json.loads(out)["findings"]} >= {"record-unreadable"}
+
+
+def test_what_git_has_nothing_for_is_said_as_such(run: Run, project: Path) -> None:
+    """Where there is nothing to count or to end, no sentence may speak of it."""
+    git(project, "init", "--quiet")
+    nothing = "Nothing is recalled that a turn wrote which was taken back."
+    assert as_json(run, "git", "rewind") == {"success": True, "memories": 0, "message": nothing}
+    assert complaint(run, "git", "bring", "side") == (
+        "Git is not followed at the moment: there is no commit yet. Commit something first."
+    )
 
 
 # What a program gets from the command line: always JSON on stdout, always the same keys.

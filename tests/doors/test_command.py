@@ -204,6 +204,12 @@ def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     shown = capsys.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["help"])
+    assert capsys.readouterr().out == shown
+    with pytest.raises(SystemExit, match="0"):
+        main(["help", "search"])
+    assert capsys.readouterr().out.startswith("usage: memory-mcp search ")
     for entry in LISTED:
         assert re.search(rf" {entry.name} +{re.escape(entry.short)}( |$)", shown, re.MULTILINE)
     assert not re.search(r"\b(hook|episode|capture)\b", shown), "only programs call these"
@@ -364,10 +370,16 @@ def test_a_word_that_is_no_choice_gets_the_nearest(capsys: pytest.CaptureFixture
     assert "argument --limit: 'many' is no whole number." in capsys.readouterr().err
     assert main(["search", "--min-score", "high"]) == 2
     assert "argument --min-score: 'high' is no number." in capsys.readouterr().err
+    assert main(["git", "foo"]) == 2
+    choices = "'foo' is unknown; choose one of status, off, mark, follow, rewind, bring."
+    assert choices in capsys.readouterr().err
     assert main(["bogus"]) == 2
     offered = capsys.readouterr().err
     assert "choose one of add, search, list" in offered
     assert "episode" not in offered
     assert "hook" not in offered
     assert main(["backtrack", "1", "--mode", "contiue", "--json"]) == 2
-    assert "nearest: continue" in json.loads(capsys.readouterr().out)["error"]
+    assert (
+        "'contiue' is unknown; choose one of continue,"
+        in json.loads(capsys.readouterr().out)["error"]
+    )

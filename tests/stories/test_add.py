@@ -104,6 +104,15 @@ async def test_durable_kinds_stand_outside_the_timeline(
     assert "branch" not in record
 
 
+async def test_a_kind_that_there_is_not_is_refused_in_plain_words(settings: Settings) -> None:
+    """A model reads what it may say, not how the validator says it."""
+    async with agent(settings, "auto") as client:
+        said = await refused(client, "add_memory", content="Tabs.", kind="foo")
+
+    assert said.startswith("add_memory: kind must be 'fact', ")
+    assert said.endswith(" (got 'foo')")
+
+
 _NO_PROJECT: Final = "No project here, so this is kept for no project"
 
 

@@ -151,11 +151,12 @@ def _tokens_text(fields: Fields) -> str:
 
 def _token_text(fields: Fields) -> str:
     until = f" until {fields['expiresAt']}" if fields["expiresAt"] else ""
-    team = f" of {fields['team']}" if fields["team"] else ""
-    projects = ", ".join(fields["projects"]) or "no project"
+    team = f" of team {fields['team']}" if fields["team"] else ""
+    several = "s" * (len(fields["projects"]) > 1)
+    projects = f"project{several} {', '.join(fields['projects'])}" if fields["projects"] else ""
     return (
         f"{fields['name']} [{fields['tokenId']}] {fields['state']}{until}\n"
-        f"   {fields['user']}{team}; may {fields['may']}; {projects}"
+        f"   user {fields['user']}{team}, {projects or 'no project'}, may {fields['may']}"
     )
 
 
