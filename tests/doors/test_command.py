@@ -35,6 +35,10 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("--branch", "x", "models"), "models takes no --branch."),
     (("checkpoint", "x", "--decision", "save"), "--decision save is about a checkpoint"),
     (("export", "--format", "markdown"), "Markdown is a folder of files"),
+    (("export", "out", "--final", "--history"), "--final is a report of one branch"),
+    (("export", "--final"), "--final writes two files."),
+    (("config", "nope"), "'nope' is no setting."),
+    (("token", "add", ""), "NAME '' is no name"),
 ]
 
 

@@ -337,11 +337,11 @@ def test_config_tells_all_about_one_setting(run: Run, own_file: Path) -> None:
     assert run("config", "MEMORY_MERGE_TOPK")[1] == expected
     assert as_json(run, "config", "merge_topk")["value"] == "7"
     assert run("config", "home")[1].endswith("It stands in the environment alone.\n")
-    assert complaint(run, "config", "topkk").startswith(
+    assert complaint(run, "config", "topkk", expected=2).startswith(
         "'topkk' is no setting. Nearest: "
     )
-    assert "Nearest" not in complaint(run, "config", "nope")
-    near = complaint(run, "config", "memory_mod")
+    assert "Nearest" not in complaint(run, "config", "nope", expected=2)
+    near = complaint(run, "config", "memory_mod", expected=2)
     assert near.startswith("'memory_mod' is no setting. Nearest: MEMORY_MODE. ")
 
 

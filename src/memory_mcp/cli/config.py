@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.descriptions import SettingDescription, load_descriptions
 from memory_mcp.config.load import LoadedSettings
@@ -94,14 +95,14 @@ def _find_name(word: str) -> str:
     """The setting of that name, or of that key in a file.
 
     Raises:
-        InvalidRequestError: there is none; the message names the nearest.
+        UsageError: there is none; the message names the nearest.
     """
     for name in (word.upper(), name_setting(word.lower())):
         if name in SETTINGS:
             return name
     keys = {name_key(name): name for name in SETTINGS}
     near = [keys[each] for each in get_close_matches(name_key(word.upper()), keys, cutoff=_ALIKE)]
-    raise InvalidRequestError(
+    raise UsageError(
         f"{quote(word)} is no setting. "
         + (f"Nearest: {', '.join(near)}. " if near else "")
         + "`memory-mcp config --all` lists them."

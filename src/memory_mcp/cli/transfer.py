@@ -142,11 +142,11 @@ async def _export_final(workspace: Workspace, args: Namespace) -> Output:
     from memory_mcp.api.final import export_final_memory  # not for other exports
 
     if args.format or args.history or args.scope != "project":
-        raise InvalidRequestError(
+        raise UsageError(
             "--final is a report of one branch: it goes with no --format, --history or --scope."
         )
     if args.target == _STDOUT:
-        raise InvalidRequestError("--final writes two files. Name a folder: export --final DIR.")
+        raise UsageError("--final writes two files. Name a folder: export --final DIR.")
     paths = await export_final_memory(workspace, args.target, str(args.project_dir or ""))
     markdown, data = map(str, paths)
     message = f"The final memory of {workspace.caller.branch} is in {markdown} and {data}."
