@@ -641,6 +641,14 @@ def test_a_person_reads_the_end_of_an_id_everywhere(run: Run) -> None:
     assert as_json(run, "show", first[-8:])["memoryId"] == first
 
 
+def test_a_list_marks_what_it_names_once(run: Run) -> None:
+    """Also what was written as an item of a list, and what a session has learnt."""
+    as_json(run, "add", "- Tests first.")
+    as_json(run, "consolidate", "--insight", "Ship on Tuesdays.")
+    _, out, _ = run("backtrack", "start", "--mode", "continue")
+    assert {"- Tests first.", "- Ship on Tuesdays."} <= {*out.splitlines()}
+
+
 def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> None:
     """Whoever regrets an erasure must not get another move taken back instead."""
     first = as_json(run, "add", "The shop sells bicycles.")["memoryId"]
