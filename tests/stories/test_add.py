@@ -113,7 +113,7 @@ async def test_a_kind_that_there_is_not_is_refused_in_plain_words(settings: Sett
     assert said.endswith(" (got 'foo')")
 
 
-_NO_PROJECT: Final = "No project here, so this is kept for no project"
+_NO_PROJECT: Final = "No project here: this is shared by all folders without one."
 
 
 async def test_a_memory_of_no_project_says_so_once(settings: Settings, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ async def test_a_memory_of_no_project_says_so_once(settings: Settings, tmp_path:
         said = await call(client, "add_memory", content="Mine alone.", scope="user")
         assert _NO_PROJECT not in said["message"]
         said = await call(client, "add_memory", content="The port is 9000.")
-        assert f"{_NO_PROJECT}, as in all such folders: the user begins one" in said["message"]
+        assert f"{_NO_PROJECT} The user begins one" in said["message"]
         said = await call(client, "add_memory", content="Deploys go out on Tuesdays.")
         assert _NO_PROJECT not in said["message"]
     for chosen in (
@@ -143,7 +143,7 @@ def test_a_command_outside_of_a_project_says_where_it_keeps_things(
     monkeypatch.chdir(tmp_path)
     for call_ in (("add", "The port is 9000."), ("checkpoint", "The plan stands.")):
         _, out, _ = run(*call_)
-        assert f"{_NO_PROJECT}, as in all such folders: `git init`, or `--project .`" in out
+        assert f"{_NO_PROJECT} `git init`, or `--project .`" in out
     assert _NO_PROJECT not in run("add", "The port is 9000.", "--project", ".")[1]
 
 

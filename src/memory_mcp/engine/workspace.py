@@ -586,10 +586,10 @@ def describe_no_project(workspace: Workspace) -> tuple[str, ...]:
     if not workspace.policy.homeless or not workspace.conversations.is_first_time(key):
         return ()
     begin = address(
-        "the user begins one with `git init` there, or names it in MEMORY_PROJECT_DIR.",
+        "The user begins one with `git init` there, or names it in MEMORY_PROJECT_DIR.",
         "`git init`, or `--project .`, begins one.",
     )
-    return (f"No project here, so this is kept for no project, as in all such folders: {begin}",)
+    return (f"No project here: this is shared by all folders without one. {begin}",)
 
 
 def refuse_writes(workspace: Workspace) -> Skipped | None:
