@@ -226,7 +226,9 @@ def _make_usage(parser: argparse.ArgumentParser) -> str:
     for action in _list_actions(parser):
         if not action.option_strings:
             name = str(action.metavar or action.dest)
-            words.append(f"[{name}]" if action.nargs == "?" or _chooses_parser(action) else name)
+            name += " …" if action.nargs in ("*", "+") else ""
+            optional = action.nargs in ("?", "*") or _chooses_parser(action)
+            words.append(f"[{name}]" if optional else name)
     return " ".join(words)
 
 

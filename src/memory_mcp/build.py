@@ -457,6 +457,7 @@ def _build_policy(
         meta=settings.meta or bool(places.lost),
         database=_name_database(settings),
         lost=bool(places.lost) or settings.lost,
+        homeless=not (places.project_dir or places.lost or _is_elsewhere(settings)),
         approval=settings.approval,
         phase=settings.phase,
         warnings=_collect_warnings(settings, places, source, owned),
@@ -469,6 +470,12 @@ def _build_policy(
         opening=settings.opening,
         recall_window=settings.recall_window,
     )
+
+
+def _is_elsewhere(settings: Settings) -> bool:
+    """Whether somebody chose where memories without a folder of a project belong."""
+    chosen = settings.project_name or settings.state_dir or settings.memory_dir
+    return bool(chosen) or settings.hosted
 
 
 def _build_mirrors(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import Run, as_json, complaint
 from doors import files_with, head_file, records, trust
+from real_git import git
 
 
 def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
@@ -36,6 +37,16 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",
                     "--kind", "decision", "--phase", "2", "--limit", "1")  # fmt: skip
     assert [r["memoryId"] for r in found["results"]] == [record["id"]]
+
+
+def test_words_need_no_quotes(run: Run, project: Path) -> None:
+    """Whoever asks a question at a shell writes it as it is said."""
+    assert run("add", "--kind", "decision", "Carts", "live", "in", "Redis.", "--tag", "db")[0] == 0
+    (record,) = records(project)
+    assert (record["content"], record["tags"]) == ("Carts live in Redis.", ["db"])
+    asked = as_json(run, "search", "where", "are", "carts", "kept", "--limit", "1")
+    assert asked == as_json(run, "search", "where are carts kept", "--limit", "1")
+    assert asked["results"][0]["memoryId"] == record["id"]
 
 
 @pytest.mark.usefixtures("project")
@@ -96,7 +107,26 @@ def test_update_and_forget(run: Run, project: Path) -> None:
     key = as_json(run, "search", "zebra")["results"][0]["memoryId"]
     assert as_json(run, "forget", key)["message"] == "Erased for good."
     assert files_with(project.parent, "zebra-42") == []
-    assert "No memory" in complaint(run, "forget", key)
+    for again in (("forget", key), ("update", key, "x"), ("show", key), ("forget", key[-8:])):
+        assert "was erased for good. Nothing of it is left." in complaint(run, *again)
+
+
+def test_an_id_that_was_replaced_leads_on_and_its_text_can_still_be_read(run: Run) -> None:
+    """Scripts and notes go on naming it; the old words are shown where history is asked for."""
+    old = as_json(run, "add", "Port 8000.")["memoryId"]
+    new = as_json(run, "update", old, "Port 9000.")["memoryId"]
+    for stale in (("show", old), ("update", old, "x"), ("forget", old[-8:], "--hide")):
+        assert f"was replaced by {new[-8:]}: read that one" in complaint(run, *stale)
+    for id_ in (old, old[-8:]):
+        status, out, error = run("show", id_, "--why")
+        assert (status, error) == (0, "")
+        assert out.startswith(f"Memory '{id_}' was replaced by {new[-8:]}: read that one. It said:")
+        assert "\nPort 8000.\n" in out
+        assert as_json(run, "show", id_, "--why")["content"] == "Port 8000."
+    sealed = as_json(run, "checkpoint", "Here")["checkpointId"]
+    left = as_json(run, "add", "Port 7000.")["memoryId"]
+    run("backtrack", sealed, "--mode", "continue")
+    assert "was left by a backtrack" in complaint(run, "show", left, "--why")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")
@@ -348,6 +378,16 @@ def test_doctor_finds_nothing_in_a_clean_project_and_mends_what_it_can(
     assert {f["code"] for f in json.loads(out)["findings"]} >= {"record-unreadable"}
 
 
+def test_what_git_has_nothing_for_is_said_as_such(run: Run, project: Path) -> None:
+    """Where there is nothing to count or to end, no sentence may speak of it."""
+    git(project, "init", "--quiet")
+    nothing = "Nothing is recalled that a turn wrote which was taken back."
+    assert as_json(run, "git", "rewind") == {"success": True, "memories": 0, "message": nothing}
+    assert complaint(run, "git", "bring", "side") == (
+        "Git is not followed at the moment: there is no commit yet. Commit something first."
+    )
+
+
 # What a program gets from the command line: always JSON on stdout, always the same keys.
 
 
@@ -394,8 +434,13 @@ def test_what_holds_is_listed_newest_first_a_line_each(run: Run) -> None:
         [new[-8:], "fact", "Carts live in Redis with a TTL."],
         [old[-8:], "decision", "Orders live in PostgreSQL."],
     ]
-    assert lines[-1] == "3 memories."
-    assert run("list", "--limit", "1")[1].splitlines()[-1] == "1 of 3, newest first."
+    assert lines[2:] == ["2 memories."]
+    assert as_json(run, "status")["memories"] == 2, "a checkpoint is no memory there either"
+    assert run("list", "--kind", "checkpoint")[1].splitlines()[0].endswith("Begun")
+    assert run("list", "--limit", "1")[1].splitlines()[-1] == "1 of 2, newest first."
+    assert run("list", "--limit", "0")[1] == run("list")[1]
+    as_json(run, "add", "We deploy from main.", "--title", "Deploys")
+    assert run("list")[1].splitlines()[0].endswith("  Deploys: We deploy from main.")
     only = as_json(run, "list", "--tag", "carts")
     assert ([m["memoryId"] for m in only["memories"]], only["total"]) == ([new], 1)
     assert run("list", "--kind", "lesson")[1] == "No visible memory matches.\n"
@@ -608,6 +653,14 @@ def test_a_person_reads_the_end_of_an_id_everywhere(run: Run) -> None:
     assert all(first[-8:] in said[at] for at in (0, 1, 3))
     assert not any(first in text for text in said)
     assert as_json(run, "show", first[-8:])["memoryId"] == first
+
+
+def test_a_list_marks_what_it_names_once(run: Run) -> None:
+    """Also what was written as an item of a list, and what a session has learnt."""
+    as_json(run, "add", "- Tests first.")
+    as_json(run, "consolidate", "--insight", "Ship on Tuesdays.")
+    _, out, _ = run("backtrack", "start", "--mode", "continue")
+    assert {"- Tests first.", "- Ship on Tuesdays."} <= {*out.splitlines()}
 
 
 def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> None:

@@ -26,10 +26,19 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("context", "--budget-tokens", "3"), "--budget-tokens: 3 is out of range; choose 60 to 8000"),
     (("phase", "10000"), "argument N: 10000 is out of range; choose 0 to 9999."),
     (("serve", "--toolsets", "nope"), "--toolsets: 'nope' is unknown; choose some of branches"),
+    (("serve", "--port", "8000"), "--port needs --transport streamable-http"),
+    (("serve", "--host", "::1"), "--host needs --transport streamable-http"),
+    (("serve", "--path", "/m"), "--path needs --transport streamable-http"),
+    (("serve", "--path", "m"), "--path: 'm' is no path; begin it with a slash, like /mcp."),
+    (("search", "tabs", "or", "--wide", "spaces"), "search takes no --wide, spaces."),
     (("models", "--branch", "x"), "models takes no --branch."),
     (("--branch", "x", "models"), "models takes no --branch."),
     (("checkpoint", "x", "--decision", "save"), "--decision save is about a checkpoint"),
     (("export", "--format", "markdown"), "Markdown is a folder of files"),
+    (("export", "out", "--final", "--history"), "--final is a report of one branch"),
+    (("export", "--final"), "--final writes two files."),
+    (("config", "nope"), "'nope' is no setting."),
+    (("token", "add", ""), "NAME '' is no name"),
 ]
 
 
@@ -261,6 +270,12 @@ def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     shown = capsys.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["help"])
+    assert capsys.readouterr().out == shown
+    with pytest.raises(SystemExit, match="0"):
+        main(["help", "search"])
+    assert capsys.readouterr().out.startswith("usage: memory-mcp search ")
     for entry in LISTED:
         assert re.search(rf" {entry.name} +{re.escape(entry.short)}( |$)", shown, re.MULTILINE)
     assert not re.search(r"\b(hook|episode|capture)\b", shown), "only programs call these"
@@ -421,10 +436,16 @@ def test_a_word_that_is_no_choice_gets_the_nearest(capsys: pytest.CaptureFixture
     assert "argument --limit: 'many' is no whole number." in capsys.readouterr().err
     assert main(["search", "--min-score", "high"]) == 2
     assert "argument --min-score: 'high' is no number." in capsys.readouterr().err
+    assert main(["git", "foo"]) == 2
+    choices = "'foo' is unknown; choose one of status, off, mark, follow, rewind, bring."
+    assert choices in capsys.readouterr().err
     assert main(["bogus"]) == 2
     offered = capsys.readouterr().err
     assert "choose one of add, search, list" in offered
     assert "episode" not in offered
     assert "hook" not in offered
     assert main(["backtrack", "1", "--mode", "contiue", "--json"]) == 2
-    assert "nearest: continue" in json.loads(capsys.readouterr().out)["error"]
+    assert (
+        "'contiue' is unknown; choose one of continue,"
+        in json.loads(capsys.readouterr().out)["error"]
+    )

@@ -52,6 +52,17 @@ def test_the_environment_goes_before_the_projects_file_and_that_before_the_users
     assert settings.merging.topk == 9
 
 
+def test_what_the_command_git_chose_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nobody could tell why memory does not follow git."""
+    assert run("config", "MEMORY_GIT")[1].startswith("MEMORY_GIT: not set\n")
+    assert run("git", "off")[0] == 0
+    assert "MEMORY_GIT: off, set by `memory-mcp git off`\n" in run("config", "git")[1]
+    (row,) = as_json(run, "config")["settings"][-1:]
+    assert (row["value"], row["setBy"]) == ("off", "`memory-mcp git off`")
+    monkeypatch.setenv("MEMORY_GIT", "follow")
+    assert "MEMORY_GIT: follow, set by the environment\n" in run("config", "git")[1]
+
+
 def test_a_value_may_be_text_number_flag_list_or_table(project: Path, own_file: Path) -> None:
     """As one writes it in TOML; it means what the same text means in the environment."""
     own_file.write_text(
@@ -326,8 +337,11 @@ def test_config_tells_all_about_one_setting(run: Run, own_file: Path) -> None:
     assert run("config", "MEMORY_MERGE_TOPK")[1] == expected
     assert as_json(run, "config", "merge_topk")["value"] == "7"
     assert run("config", "home")[1].endswith("It stands in the environment alone.\n")
-    assert complaint(run, "config", "topkk").startswith("'topkk' is no setting. Nearest: ")
-    near = complaint(run, "config", "memory_mod")
+    assert complaint(run, "config", "topkk", expected=2).startswith(
+        "'topkk' is no setting. Nearest: "
+    )
+    assert "Nearest" not in complaint(run, "config", "nope", expected=2)
+    near = complaint(run, "config", "memory_mod", expected=2)
     assert near.startswith("'memory_mod' is no setting. Nearest: MEMORY_MODE. ")
 
 

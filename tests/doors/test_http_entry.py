@@ -147,6 +147,7 @@ def test_a_token_is_shown_once_and_rests_as_a_digest(run: Run, tmp_path: Path) -
     kept = [*(tmp_path / "home").rglob("*")]
     texts = [each.read_bytes() for each in kept if each.is_file()]
 
+    assert f"\n   user ada of team acme, projects blog, {Path.cwd()}, may read\n" in listed
     assert added["token"] == f"mcpt_{added['tokenId']}_{secret}"
     assert added["projects"] == ["blog", str(Path.cwd())]
     assert (added["user"], added["team"], added["may"]) == ("ada", "acme", "read")

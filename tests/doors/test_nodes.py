@@ -84,7 +84,7 @@ async def test_a_node_is_forked_written_and_read(settings: Settings, era: Era) -
     assert len(text.text) <= 400
     assert "Did you mean 'stage1/node:3'" in unknown
     assert "Did you mean 'mem_core_set'" in wrong
-    assert "scope Input should be 'all', 'core', 'recall' or 'archival'" in attic
+    assert "scope must be 'all', 'core', 'recall' or 'archival'" in attic
 
 
 async def test_a_text_alone_is_a_record_and_a_step_is_named_as_a_tool(

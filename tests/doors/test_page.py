@@ -3,12 +3,14 @@
 import asyncio
 import json
 import re
+import sys
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
+from command_line import Run, complaint
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from project_story import Story
 from pydantic import SecretStr
@@ -558,6 +560,26 @@ def test_a_placed_node_stands_where_the_drawing_has_it() -> None:
             if each.key in node.parents:
                 assert each.column in reached
             reached = {end for start, end in each.edges if start in reached}
+
+
+@pytest.mark.parametrize("command", [("view", "--export"), ("export",)])
+def test_a_file_in_a_folder_that_is_not_there_is_refused(
+    run: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """A slip of the hand must not make folders."""
+    target = tmp_path / "nowhere" / "all"
+    assert f"there is no folder {str(target.parent)!r}" in complaint(run, *command, str(target))
+    assert not target.parent.exists()
+
+
+def test_what_stands_in_the_way_of_a_page_is_noticed_before_it_is_made(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after everything was read."""
+    monkeypatch.delattr("memory_mcp.server.page")
+    monkeypatch.setitem(sys.modules, "memory_mcp.server.page", None)  # to import it is an error
+    assert "is there. Name another file" in complaint(run, "view", "--export", __file__)
+    assert "is a folder: name a file" in complaint(run, "view", "--export", str(tmp_path))
 
 
 def test_the_page_is_written_into_one_file(

@@ -168,7 +168,8 @@ def test_undo_asks_before_it_hides_what_is_newer(run: Run, answer: str, hidden: 
     assert status == 1 - hidden
     assert "This hides 1 memory recalled now:\n- Sessions live in memory." in screen
     assert ("Nothing was changed." in screen) == (not hidden)
-    assert len(json.loads(run("list", "--json")[1])["memories"]) == 2
+    (holds,) = json.loads(run("list", "--json")[1])["memories"]
+    assert (holds["content"] == "Sessions live in memory.") == (not hidden)
     assert ("in Redis" in run("list")[1]) == bool(hidden)
 
 

@@ -13,7 +13,7 @@ from memory_mcp.domain.outcomes import HeadReport, SearchResults
 from memory_mcp.domain.record import Kind
 from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_view
-from memory_mcp.engine.records import require_memory
+from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError
 from memory_mcp.render.block import Block

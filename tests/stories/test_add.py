@@ -3,8 +3,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
+from command_line import Run
 from doors import Era, add, agent, call, read, recalled, record_file, records, refused, text_of
 
 from memory_mcp.config.settings import Settings
@@ -100,6 +102,49 @@ async def test_durable_kinds_stand_outside_the_timeline(
     assert record["layer"] == layer
     assert "segment" not in record
     assert "branch" not in record
+
+
+async def test_a_kind_that_there_is_not_is_refused_in_plain_words(settings: Settings) -> None:
+    """A model reads what it may say, not how the validator says it."""
+    async with agent(settings, "auto") as client:
+        said = await refused(client, "add_memory", content="Tabs.", kind="foo")
+
+    assert said.startswith("add_memory: kind must be 'fact', ")
+    assert said.endswith(" (got 'foo')")
+
+
+_NO_PROJECT: Final = "No project here: this is shared by all folders without one."
+
+
+async def test_a_memory_of_no_project_says_so_once(settings: Settings, tmp_path: Path) -> None:
+    """All folders outside of a work tree share one memory, which nobody expects."""
+    nowhere = replace(settings, project_dir=None)
+    async with agent(nowhere, "auto") as client:
+        said = await call(client, "add_memory", content="Mine alone.", scope="user")
+        assert _NO_PROJECT not in said["message"]
+        said = await call(client, "add_memory", content="The port is 9000.")
+        assert f"{_NO_PROJECT} The user begins one" in said["message"]
+        said = await call(client, "add_memory", content="Deploys go out on Tuesdays.")
+        assert _NO_PROJECT not in said["message"]
+    for chosen in (
+        settings,
+        replace(nowhere, hosted=True),
+        replace(nowhere, memory_dir=tmp_path / "kept"),
+    ):
+        async with agent(chosen, "auto") as client:
+            said = await call(client, "add_memory", content="Kept where it was meant to be.")
+            assert _NO_PROJECT not in said["message"]
+
+
+def test_a_command_outside_of_a_project_says_where_it_keeps_things(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And that a project is begun by git, or by its name."""
+    monkeypatch.chdir(tmp_path)
+    for call_ in (("add", "The port is 9000."), ("checkpoint", "The plan stands.")):
+        _, out, _ = run(*call_)
+        assert f"{_NO_PROJECT} `git init`, or `--project .`" in out
+    assert _NO_PROJECT not in run("add", "The port is 9000.", "--project", ".")[1]
 
 
 @pytest.mark.parametrize(

@@ -445,6 +445,19 @@ def test_what_is_piped_in_must_be_text(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "stdin holds more than 50 bytes" in run("import", "-", stdin=b"1" * 51)[2]
 
 
+def test_a_file_in_which_nothing_of_that_form_is_found_is_no_success(run: Run) -> None:
+    """Whoever named the wrong program believes else that its memories are here."""
+    as_json(run, "add", "The port is 9000.")
+    run("export", "ours.json")
+    run("export", "--format", "markdown", "ours")
+    for ours in ("ours.json", "ours"):
+        assert "is an export of memory-mcp." in complaint(run, "import", ours, "--from", "mem0")
+        as_json(run, "import", ours, "--from", "memory-mcp")
+    for form, text in (("mem0", '{"notes": []}'), ("memory-server", "{}"), ("claude-md", "# T")):
+        Path("theirs").write_text(text, "utf-8")
+        assert f"of the form of {form}" in complaint(run, "import", "theirs", "--from", form)
+
+
 def test_our_own_export_is_known_however_it_is_set(run: Run, project: Path) -> None:
     """`jq -c` leaves no spaces."""
     text = '{"format":"memory-mcp","version":2,"records":[],"count":0}'

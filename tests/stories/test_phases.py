@@ -32,6 +32,7 @@ def test_a_project_moves_from_phase_to_phase(run: Run, project: Path) -> None:
     shown = as_json(run, "phase")
     assert (shown["phase"], shown["by"]) == (2, "transition")
     assert [step["phase"] for step in shown["history"]] == [1, 2]
+    assert [step["at"] for step in shown["history"]] == [one["created_at"], two["created_at"]]
     assert run("phase")[1].startswith("Phase 2 (worked on).\n- ")
     opening = run("context")[1]
     assert "working on phase 2" in opening

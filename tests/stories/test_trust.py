@@ -177,7 +177,8 @@ async def test_it_supersedes_hides_and_erases_nothing_of_ours(
         async with open_workspace(settings) as built:
             await sessions.catch_up(built.workspace)
             await sessions.reindex(built.workspace)
-            assert await maintenance.run_doctor(built.workspace, repair=True) == []
+            (waits,) = await maintenance.run_doctor(built.workspace, repair=True)
+            assert (waits.code, waits.severity, waits.repaired) == ("trust-waits", "should", False)
     async with agent(settings, era) as client:
         found = places(await call(client, "search_memories", query="", limit=10))
         assert {text for text, place in found.items() if not place} == ours
@@ -216,7 +217,7 @@ async def test_trust_counts_at_once_and_revoked_trust_no_longer(
         assert "painted" not in head
         assert head_file(repository)["checkpoints"] == []
         assert await revoke_trust(typed.workspace) is False
-    assert await examine(settings) == {}
+    assert (await examine(settings)).keys() == {"trust-waits"}
 
 
 @pytest.mark.files
@@ -424,6 +425,21 @@ def test_a_bad_record_of_a_stranger_is_no_loss_of_ours(
     assert (status, error) == (0, "")
     assert f"{path} came with the repository and is no record that can be read" in out
     assert "estore" not in out
+
+
+@pytest.mark.files
+def test_the_doctor_says_when_this_machine_no_longer_knows_what_it_wrote(
+    run: Run, project: Path
+) -> None:
+    """A lost state folder makes one's own memories a stranger's: that is not as it must be."""
+    as_json(run, "add", OURS)
+    shutil.rmtree(machine_dir(project).parent)
+
+    (lost,) = [f for f in as_json(run, "doctor")["findings"] if f["code"] == "trust-waits"]
+    assert lost["what"].startswith("1 memory counts for nothing")
+    assert "`memory-mcp trust`" in lost["remedy"]
+    as_json(run, "trust", "--yes")
+    assert run("doctor")[1].endswith("Everything is as it must be.\n")
 
 
 def test_the_command_shows_what_waits_and_changes_nothing_unasked(

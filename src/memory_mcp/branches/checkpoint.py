@@ -45,7 +45,12 @@ from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.redaction import prepare_field, redact_with_note
-from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
+from memory_mcp.engine.workspace import (
+    Workspace,
+    describe_no_project,
+    refuse_reads,
+    refuse_writes,
+)
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
@@ -154,14 +159,8 @@ async def checkpoint(
     except _PhaseSealedError as error:
         return error.outcome
     sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
-    notes = (
-        *cleaning,
-        *uncited,
-        *omitted,
-        *chosen.notes,
-        *_warn_of_depth(head, workspace),
-        *await describe_pending(workspace),
-    )
+    notes = (*cleaning, *uncited, *omitted, *chosen.notes, *_warn_of_depth(head, workspace))
+    notes += (*describe_no_project(workspace), *await describe_pending(workspace))
     return CheckpointSaved(sealed, notes=notes, written=chosen.written, known=chosen.known)
 
 

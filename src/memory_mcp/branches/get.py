@@ -8,24 +8,21 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
-from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import CheckpointDetails, MovePreview, Skipped
-from memory_mcp.domain.record import Record, format_time
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Checkpoint, Timeline
-from memory_mcp.engine.head import load_head, make_view
-from memory_mcp.engine.records import load_newest, require_memory
+from memory_mcp.engine.head import load_head, load_view, make_view
+from memory_mcp.engine.lookup import find_replaced, require_memory
+from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
-from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
-from memory_mcp.hints import address, name_id, name_step
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.hints import name_step
 from memory_mcp.timeline.plans import require_checkpoint, resolve_name
 
 _CLOSED: Final = Filters(kinds=frozenset({"closeout", "decision"}))
 _CLOSED_MAX: Final = 30
 """Records shown with a checkpoint."""
-
-_SUCCESSORS_MAX: Final = 100
-"""The newest memories among which the successor of a replaced memory is looked for."""
 
 
 async def get_memory(workspace: Workspace, memory_id: str) -> Record | Skipped:
@@ -36,14 +33,17 @@ async def get_memory(workspace: Workspace, memory_id: str) -> Record | Skipped:
     """
     if skipped := refuse_reads(workspace):
         return skipped
-    timeline = (await load_head(workspace)).timeline
-    view = make_view(workspace, timeline)
-    try:
-        return await require_memory(workspace, memory_id, view)
-    except UnknownMemoryError as error:
-        if why := await _explain_missing(workspace, RecordId(memory_id.strip()), timeline, view):
-            raise UnknownMemoryError(memory_id, why=why) from error
-        raise
+    return await require_memory(workspace, memory_id, await load_view(workspace))
+
+
+async def get_replaced(workspace: Workspace, memory_id: str) -> Record | None:
+    """A memory that was replaced or hidden on this line, as it was; None if there is none.
+
+    It is asked for by name, as history: what a backtrack left is not given.
+    """
+    if refuse_reads(workspace):
+        return None
+    return await find_replaced(workspace, memory_id, await load_view(workspace))
 
 
 async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> CheckpointDetails | Skipped:
@@ -98,48 +98,3 @@ async def _load_closed(workspace: Workspace, timeline: Timeline, found: Checkpoi
         wanted = replace(wanted, phase=found.phase)
     read = await load_newest(workspace, make_view(workspace, timeline), wanted, _CLOSED_MAX)
     return list(read.records)
-
-
-async def _explain_missing(
-    workspace: Workspace, wanted: RecordId, timeline: Timeline, view: View
-) -> str:
-    """Why an existing or erased memory does not hold here; empty if it never existed."""
-    for bank in workspace.banks:
-        if wanted in await bank.index.erased():
-            return "was erased for good. Ask the user before you write it down again"
-        record = await bank.records.get(wanted)
-        if record is not None and record.recalled:
-            return await _explain_hidden(workspace, record, timeline, view)
-    strangers = workspace.strangers
-    if strangers and await strangers.bank.records.get(wanted):
-        return (
-            f"came with this repository, which is not trusted. {address('The user', 'You')} can "
-            "look at all that came, and trust it, with `memory-mcp trust`"
-        )
-    return ""
-
-
-async def _explain_hidden(
-    workspace: Workspace, record: Record, timeline: Timeline, view: View
-) -> str:
-    if record.segment is not None and record.segment not in view.chain:
-        return _explain_other_segment(workspace, record, timeline)
-    if record.expires_at is not None and record.expires_at <= view.now:
-        return f"expired at {format_time(record.expires_at)}"
-    latest = await load_newest(workspace, view, Filters(), _SUCCESSORS_MAX)
-    for other in latest.records:
-        if record.id in other.supersedes:
-            return f"was replaced by {name_id(other.id)}: read that one"
-    return f"was replaced or hidden since. {name_step('search_memories')} finds what holds now"
-
-
-def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timeline) -> str:
-    here = workspace.caller.branch
-    for branch in timeline.branches:
-        if record.segment in timeline.chain(branch):
-            return f"belongs to branch {branch!r}; this session is on {here!r}"
-    holding = [record.segment] if record.segment else []
-    for line in timeline.left_lines(holding):
-        if line.branch == here and record.segment in timeline.ancestors(line.tips):
-            return f"was left by a backtrack. {name_step('backtrack', to=line.id)} would restore it"
-    return "was left by a backtrack on another branch, or given up for good"

@@ -95,6 +95,17 @@ def parse_path(text: str) -> str:
     return text
 
 
+def parse_url_path(text: str) -> str:
+    """Read the path of an address.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not text.startswith("/") or not text.isascii() or not text.isprintable():
+        raise ArgumentTypeError(f"{quote(text)} is no path; begin it with a slash, like /mcp")
+    return text
+
+
 def some_of(choices: Sequence[str]) -> Callable[[str], str]:
     """A type of lists, separated by commas, of these choices."""
 

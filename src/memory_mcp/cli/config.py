@@ -9,23 +9,35 @@ from pathlib import Path
 from typing import Any, Final
 
 from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.descriptions import SettingDescription, load_descriptions
 from memory_mcp.config.load import LoadedSettings
-from memory_mcp.config.settings import SETTINGS, ConfigFile, RefusedSetting, may_stand_in
+from memory_mcp.config.places import find_project_folders
+from memory_mcp.config.settings import (
+    SETTINGS,
+    ConfigFile,
+    RefusedSetting,
+    Settings,
+    may_stand_in,
+)
 from memory_mcp.config.values import GivenSetting
 from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
 from memory_mcp.errors import InvalidRequestError, quote
+from memory_mcp.storage.files.git import load_git_state
 
 _HIDDEN: Final = "set, and not shown"
+_ALIKE: Final = 0.51
+"""Of two words that share half of their letters, one is rarely a slip for the other."""
 _ADDRESSES: Final = ("_URL", "_QUEUE")
 
 
 def config(loaded: LoadedSettings, args: Namespace) -> Output:
     """Show what is set and by whom; with a name all about one setting; with --all every one."""
     refused = {each.name: each for each in loaded.settings.refused}
+    given = {"MEMORY_GIT": _find_git_choice(loaded.settings), **loaded.given}
     rows = {
-        name: _describe_setting(about, loaded.given.get(name), refused.get(name))
+        name: _describe_setting(about, given.get(name), refused.get(name))
         for name, about in load_descriptions().items()
     }
     if args.name:
@@ -40,6 +52,16 @@ def config(loaded: LoadedSettings, args: Namespace) -> Output:
         "others": len(rows) - len(shown),
     }
     return Output(fields, _settings_text)
+
+
+def _find_git_choice(settings: Settings) -> GivenSetting | None:
+    """What `memory-mcp git` chose for the project, which counts where nothing else is set."""
+    try:
+        machine = find_project_folders(settings).machine_dir
+    except InvalidRequestError:  # the current folder is gone
+        return None
+    mode = load_git_state(machine).mode
+    return GivenSetting(f"`memory-mcp git {mode}`", mode) if mode else None
 
 
 def _describe_setting(
@@ -73,15 +95,14 @@ def _find_name(word: str) -> str:
     """The setting of that name, or of that key in a file.
 
     Raises:
-        InvalidRequestError: there is none; the message names the nearest.
+        UsageError: there is none; the message names the nearest.
     """
     for name in (word.upper(), name_setting(word.lower())):
         if name in SETTINGS:
             return name
-    near = get_close_matches(word.upper(), SETTINGS, n=1, cutoff=0.8) or get_close_matches(
-        name_setting(word.lower()), SETTINGS, n=3, cutoff=0.5
-    )
-    raise InvalidRequestError(
+    keys = {name_key(name): name for name in SETTINGS}
+    near = [keys[each] for each in get_close_matches(name_key(word.upper()), keys, cutoff=_ALIKE)]
+    raise UsageError(
         f"{quote(word)} is no setting. "
         + (f"Nearest: {', '.join(near)}. " if near else "")
         + "`memory-mcp config --all` lists them."

@@ -35,9 +35,14 @@ async def git(workspace: Workspace, args: Namespace) -> Output | Skipped:
         hidden = await code.hide_marked(workspace)
         if isinstance(hidden, Skipped):
             return hidden
-        message = f"{pluralise(hidden)} of turns that were taken back not recalled any more."
-        undo = " `memory-mcp undo` brings them back." if hidden else ""
-        return Output({"success": True, "memories": hidden, "message": message + undo})
+        message = "Nothing is recalled that a turn wrote which was taken back."
+        if hidden:
+            counted = pluralise(hidden, "memory", "memories")
+            message = (
+                f"No longer recalled: {counted} of turns that were taken back. `memory-mcp undo` "
+                "brings them back."
+            )
+        return Output({"success": True, "memories": hidden, "message": message})
     if args.action in _MODES:
         report = await code.choose_mode(workspace, args.action)
     else:
@@ -92,6 +97,10 @@ async def stale(workspace: Workspace, args: Namespace) -> Output | Skipped:
         for each in found.stale
     ]
     summary = f"{len(found.stale)} of {pluralise(found.citing)} that cite code rest on what moved."
+    if not found.citing:
+        summary = (
+            "No memory here cites code. `memory-mcp add TEXT --cite PLACE` adds one that does."
+        )
     message = "\n".join([*lines, summary, *([_ANSWERS] if lines else [])])
     return Output({"success": True, "stale": listed, "citing": found.citing, "message": message})
 

@@ -1,9 +1,11 @@
-"""Read what is typed or piped in: texts and JSON.
+"""Read what is typed or piped in: texts, JSON and the names of files.
 
 Every error names what was given and says how to write it.
 """
 
+import os
 import sys
+from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -41,6 +43,23 @@ def read_text(argument: str) -> str:
             "done. Convert it first, as in: iconv -f LATIN1 -t UTF-8 FILE | memory-mcp …"
         )
     return text
+
+
+def find_target(target: str) -> Path:
+    """The absolute path of what is to be written.
+
+    It is without `..`, which behind a link leads elsewhere than it says.
+
+    Raises:
+        InvalidRequestError: its folder is not there. Nobody meant a name that is only mistyped.
+    """
+    path = Path(os.path.abspath(Path(target).expanduser()))  # noqa: PTH100  # follows no link
+    if not os.path.lexists(path.parent):
+        raise InvalidRequestError(
+            f"{target!r} is not written: there is no folder {str(path.parent)!r}. Correct the "
+            "name, or make the folder first."
+        )
+    return path
 
 
 def read_form(form: type[Form], argument: str) -> Form:

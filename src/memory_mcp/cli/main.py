@@ -34,6 +34,9 @@ _PLACES: Final = {
 }
 """Options that say whose memory it is, for the commands that take them."""
 
+_SEEN_AT_ONCE: Final = 8
+"""Of so few choices all are named: which one is meant, a person sees better."""
+
 
 class _WrongUsageError(Exception):
     """The command line does not follow the grammar."""
@@ -64,7 +67,7 @@ class _Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         known = [str(choice) for choice in action.choices]
-        near = get_close_matches(str(value), known)
+        near = get_close_matches(str(value), known) if len(known) > _SEEN_AT_ONCE else ()
         hint = f"nearest: {', '.join(near)}" if near else f"choose one of {', '.join(known)}"
         raise argparse.ArgumentError(action, f"{quote(str(value))} is unknown; {hint}")
 
@@ -86,6 +89,8 @@ class _RootParser(_Parser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (done), 1 (not done, and why) or 2 (wrong usage)."""
     words = sys.argv[1:] if arguments is None else [*arguments]
+    if words[:1] == ["help"]:  # as one asks git
+        words = [*words[1:2], "--help"]
     try:
         prepare_streams()
         return _run_command(words)

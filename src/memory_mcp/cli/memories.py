@@ -11,7 +11,7 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
-from memory_mcp.domain.record import SEARCHABLE_KINDS, Draft, Kind, Reach, Record
+from memory_mcp.domain.record import MEMORY_KINDS, SEARCHABLE_KINDS, Draft, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import UnknownMemoryError, UnknownTargetError
@@ -27,7 +27,7 @@ from memory_mcp.render.reasons import render_provenance, render_provenance_text
 from memory_mcp.text.drafts import WRITABLE_KINDS
 
 _LINE_CHARS_MAX: Final = 100
-_LISTED: Final = whole_within(1, limits.LISTED_MEMORIES_MAX)
+_LISTED: Final = whole_within(0, limits.LISTED_MEMORIES_MAX)
 _KINDS: Final = tuple(kind for kind in get_args(Kind) if kind in SEARCHABLE_KINDS)
 _IMPORTANCE: Final = whole_within(limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)
 
@@ -37,7 +37,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
     from memory_mcp.memories import add_memory
 
     draft = Draft(
-        content=read_text(args.content),
+        content=read_text(" ".join(args.content)),
         kind=args.kind,
         title=args.title,
         category=args.category,
@@ -54,7 +54,8 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _add_add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("content", help="one self-contained statement; - reads it from stdin")
+    parser.add_argument("content", nargs="+",
+                        help="one self-contained statement; - reads it from stdin")  # fmt: skip
     parser.add_argument("--kind", choices=WRITABLE_KINDS, default="fact", metavar="KIND",
                         help=f"{', '.join(WRITABLE_KINDS)} (default fact)")  # fmt: skip
     parser.add_argument("--title", default="", help="a line of its own, above the text")
@@ -89,12 +90,12 @@ async def search(workspace: Workspace, args: Namespace) -> Output:
         until=args.until,
     )
     wish = SelectionOptions(min_score=args.min_score, diverse=args.diverse)
-    found = await search_memories(workspace, args.query, filters, args.limit, wish)
+    found = await search_memories(workspace, " ".join(args.query), filters, args.limit, wish)
     return Output(render_hits(found, why=args.why, keys=bool(args.key)), results_text)
 
 
 def _add_search_options(parser: ArgumentParser) -> None:
-    parser.add_argument("query", nargs="?", default="", help="words; without any: the newest")
+    parser.add_argument("query", nargs="*", help="words; without any: the newest")
     parser.add_argument("--limit", type=whole_within(1, limits.RESULTS_MAX), default=5,
                         metavar="N", help=f"1 to {limits.RESULTS_MAX} (default 5)")  # fmt: skip
     _add_kind_option(parser)
@@ -128,31 +129,38 @@ def _add_filter_options(parser: ArgumentParser) -> None:
 
 
 async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    """List what holds, a line each."""
+    """List what holds, a line each; checkpoints, which are no memories, only by their kind."""
     from memory_mcp.search import list_memories
 
     filters = Filters(
         category=args.category,
         tags=tuple(args.tags),
-        kinds=frozenset({args.kind} if args.kind else ()),
+        kinds=frozenset[Kind]({args.kind}) if args.kind else MEMORY_KINDS,
         phase=args.phase,
         reach=args.scope,
     )
-    listed = await list_memories(workspace, filters, args.limit)
+    listed = await list_memories(workspace, filters, args.limit or limits.LISTED_MEMORIES_MAX)
     return listed if isinstance(listed, Skipped) else Output(render_list(listed), _list_text)
 
 
 def _list_text(fields: Fields) -> str:
     lines = [
         f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
-        f"{cut(' '.join((memory.get('title') or memory['content']).split()), _LINE_CHARS_MAX)}"
+        f"{cut(_name_memory(memory), _LINE_CHARS_MAX)}"
         for memory in fields["memories"]
     ]
     return "\n".join([*lines, fields["message"]])
 
 
+def _name_memory(memory: Fields) -> str:
+    """Its title and its text, on one line."""
+    said = (memory.get("title"), memory["content"])
+    return ": ".join(" ".join(text.split()) for text in said if text)
+
+
 def _add_list_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--limit", type=_LISTED, default=20, metavar="N", help="default 20")
+    parser.add_argument("--limit", type=_LISTED, default=20, metavar="N",
+                        help="default 20; 0 shows all")  # fmt: skip
     _add_kind_option(parser)
     parser.add_argument("--scope", choices=get_args(Reach), help="default: all")
     _add_filter_options(parser)
@@ -160,18 +168,10 @@ def _add_list_options(parser: ArgumentParser) -> None:
 
 async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show a memory or a checkpoint with all that is known of it."""
-    from memory_mcp.branches.get import get_checkpoint, get_memory
     from memory_mcp.search import explain_memory
 
+    found, gone = await _find_shown(workspace, args.id, history=args.why)
     why = ""
-    found: Record | CheckpointDetails | Skipped
-    try:
-        found = await get_memory(workspace, args.id)
-    except UnknownMemoryError as unknown:
-        try:
-            found = await get_checkpoint(workspace, args.id)
-        except UnknownTargetError:
-            raise unknown from None
     match found:
         case Skipped():
             return found
@@ -181,9 +181,29 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
                 known = await explain_memory(workspace, found)
                 fields["why"] = render_provenance(known)
                 why = f"\n\n{render_provenance_text(known)}"
+            if gone:
+                fields["message"] = gone
+                gone += " It said:\n\n"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.model_dump(mode="json")}
-    return Output({"success": True, **fields}, lambda _: render_text(found) + why)
+    return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)
+
+
+async def _find_shown(
+    workspace: Workspace, id_: str, *, history: bool
+) -> tuple[Record | CheckpointDetails | Skipped, str]:
+    """What has that id, and why it holds no more: with `history` what was replaced is shown too."""
+    from memory_mcp.branches.get import get_checkpoint, get_memory, get_replaced
+
+    try:
+        return await get_memory(workspace, id_), ""
+    except UnknownMemoryError as unknown:
+        if history and (old := await get_replaced(workspace, id_)):
+            return old, str(unknown)
+        try:
+            return await get_checkpoint(workspace, id_), ""
+        except UnknownTargetError:
+            raise unknown from None
 
 
 def _add_show_options(parser: ArgumentParser) -> None:
@@ -191,7 +211,8 @@ def _add_show_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--why",
         action="store_true",
-        help="where it is from, what it replaced and what contradicts it",
+        help="where it is from, what it replaced and what contradicts it; also of one that was "
+        "replaced itself",
     )
 
 

@@ -3,10 +3,12 @@
 import gc
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from memory_mcp.cli.arguments import parse_port, some_of
+from memory_mcp.cli.arguments import parse_port, parse_url_path, some_of
 from memory_mcp.cli.commands import Subcommand
+from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Output, print_note
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import TOOLSETS, add_toolsets
@@ -18,9 +20,17 @@ _ON_A_TERMINAL: Final = (
     "--help`. To use it by hand, `memory-mcp --help`. Ctrl-C ends it."
 )
 
+_ADDRESS: Final[Mapping[str, Any]] = {"host": "127.0.0.1", "port": 8000, "path": ""}
+"""Options that mean something over HTTP alone, with their defaults."""
+
 
 def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     """Serve until the client goes away."""
+    given = {name: getattr(args, name) for name in _ADDRESS if getattr(args, name) is not None}
+    if given and args.transport == "stdio":
+        raise UsageError(
+            f"--{next(iter(given))} needs --transport streamable-http: stdio has no address."
+        )
     settings = add_toolsets(loaded.settings, args.toolsets)
     if args.transport == "stdio" and sys.stdin.isatty():
         print_note(_ON_A_TERMINAL)
@@ -31,7 +41,7 @@ def serve(loaded: LoadedSettings, args: Namespace) -> Output:
     gc.freeze()
     gc.enable()
     with use_words_of("call"):
-        server.serve(settings, args.transport, args.host, args.port, args.path)
+        server.serve(settings, args.transport, **{**_ADDRESS, **given})
     return Output({"success": True}, silent=True)
 
 
@@ -45,11 +55,11 @@ def _add_serve_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--host",
         metavar="ADDRESS",
-        default="127.0.0.1",
         help="default 127.0.0.1, this machine only; any other needs tokens (see `token`)",
     )
-    parser.add_argument("--port", metavar="N", type=parse_port, default=8000, help="default 8000")
-    parser.add_argument("--path", metavar="PATH", default="", help="default /mcp, or /sse for sse")
+    parser.add_argument("--port", metavar="N", type=parse_port, help="default 8000")
+    parser.add_argument("--path", metavar="PATH", type=parse_url_path,
+                        help="default /mcp, or /sse for sse")  # fmt: skip
     parser.add_argument(
         "--toolsets",
         type=some_of(TOOLSETS),

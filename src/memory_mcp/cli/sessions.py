@@ -16,7 +16,7 @@ from memory_mcp.domain.json_input import InputForm, drop_nulls, keep_spoken_mess
 from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import LABELS, Profile
-from memory_mcp.domain.record import assume_utc
+from memory_mcp.domain.record import assume_utc, format_time
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
@@ -237,7 +237,7 @@ async def phase(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if isinstance(known, Skipped):
         return known
     steps = [
-        {"phase": step.number, "at": step.at.isoformat(), "sealed": step.sealed}
+        {"phase": step.number, "at": format_time(step.at), "sealed": step.sealed}
         for step in known.steps
     ]
     fields = {"success": True, "phase": known.now.number, "by": known.now.by or None,

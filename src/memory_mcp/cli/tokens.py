@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from memory_mcp.cli.arguments import parse_time
 from memory_mcp.cli.commands import Subcommand, add_actions
+from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
@@ -73,10 +74,10 @@ def _check_name(what: str, text: str) -> str:
     """A name as it can be stored and shown on one line.
 
     Raises:
-        InvalidRequestError: it is none.
+        UsageError: it is none.
     """
     if not text or normalise_name(text) != text:
-        raise InvalidRequestError(
+        raise UsageError(
             f"{what} {text[:80]!r} is no name: use visible characters on one line, without space "
             "at its ends."
         )
@@ -88,7 +89,7 @@ def _read_projects(named: list[str]) -> tuple[Project, ...]:
     names = [each.name for each in projects]
     for name in names:
         if names.count(name) > 1:
-            raise InvalidRequestError(f"Two projects are called {name!r}. Add a token for each.")
+            raise UsageError(f"Two projects are called {name!r}. Add a token for each.")
     return tuple(projects)
 
 
@@ -151,11 +152,12 @@ def _tokens_text(fields: Fields) -> str:
 
 def _token_text(fields: Fields) -> str:
     until = f" until {fields['expiresAt']}" if fields["expiresAt"] else ""
-    team = f" of {fields['team']}" if fields["team"] else ""
-    projects = ", ".join(fields["projects"]) or "no project"
+    team = f" of team {fields['team']}" if fields["team"] else ""
+    several = "s" * (len(fields["projects"]) > 1)
+    projects = f"project{several} {', '.join(fields['projects'])}" if fields["projects"] else ""
     return (
         f"{fields['name']} [{fields['tokenId']}] {fields['state']}{until}\n"
-        f"   {fields['user']}{team}; may {fields['may']}; {projects}"
+        f"   user {fields['user']}{team}, {projects or 'no project'}, may {fields['may']}"
     )
 
 

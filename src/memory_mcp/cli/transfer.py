@@ -5,7 +5,6 @@ stdout, or a folder of Markdown; inside a project it follows no link.
 """
 
 import asyncio
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
@@ -17,7 +16,7 @@ from memory_mcp import engine, sessions, transfer
 from memory_mcp.build import open_workspace
 from memory_mcp.cli.arguments import parse_path
 from memory_mcp.cli.commands import Subcommand, in_workspace
-from memory_mcp.cli.inputs import UsageError
+from memory_mcp.cli.inputs import UsageError, find_target
 from memory_mcp.cli.output import Output, flush_output, print_note, show_progress, write_json
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
@@ -75,7 +74,16 @@ def _parse_source(args: Namespace) -> ParsedSource:
     """Read and parse the source; its text, which may be long, is not kept."""
     names = CLAUDE_FILES if args.kind == "claude-md" else ()
     material = read_material(args.source, names, str(args.project_dir or ""))
-    return read_source(material, None if args.kind == "auto" else args.kind, args.source)
+    kind = None if args.kind == "auto" else args.kind
+    parsed = read_source(material, kind, args.source)
+    if kind and parsed.own is None and not parsed.memories:
+        first = parsed.left_out[:1]  # without its words, among which a secret could stand
+        why = "".join(f" {each.item.partition(': ')[0]} {each.reason}." for each in first)
+        raise InvalidRequestError(
+            f"Nothing in {args.source!r} is of the form of {kind} ({SOURCES[kind].title}).{why} "
+            "Nothing was stored. If it is of another program, say which with --from."
+        )
+    return parsed
 
 
 def _add_import_options(parser: ArgumentParser) -> None:
@@ -97,7 +105,7 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if args.final:
         return await _export_final(workspace, args)
     form = _choose_format(args.target, args.format)
-    path = _find_path(args.target)
+    path = None if args.target == _STDOUT else find_target(args.target)
     disk = Disk()
     if path is not None:  # outside of any project all links on the way are the user's choice
         around = find_untrusted_roots(str(path), str(args.project_dir or ""))
@@ -134,28 +142,15 @@ async def _export_final(workspace: Workspace, args: Namespace) -> Output:
     from memory_mcp.api.final import export_final_memory  # not for other exports
 
     if args.format or args.history or args.scope != "project":
-        raise InvalidRequestError(
+        raise UsageError(
             "--final is a report of one branch: it goes with no --format, --history or --scope."
         )
     if args.target == _STDOUT:
-        raise InvalidRequestError("--final writes two files. Name a folder: export --final DIR.")
+        raise UsageError("--final writes two files. Name a folder: export --final DIR.")
     paths = await export_final_memory(workspace, args.target, str(args.project_dir or ""))
     markdown, data = map(str, paths)
     message = f"The final memory of {workspace.caller.branch} is in {markdown} and {data}."
     return Output({"success": True, "markdown": markdown, "json": data, "message": message})
-
-
-def _find_path(target: str) -> Path | None:
-    """The absolute path, without `..`, which behind a link leads elsewhere than it says."""
-    if target == _STDOUT:
-        return None
-    path = Path(os.path.abspath(Path(target).expanduser()))  # noqa: PTH100  # follows no link
-    if not os.path.lexists(path.parent):
-        raise InvalidRequestError(
-            f"{target!r} is not written: there is no folder {str(path.parent)!r}. Correct the "
-            "name, or make the folder first."
-        )
-    return path
 
 
 async def _write_export(

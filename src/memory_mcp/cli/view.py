@@ -7,7 +7,7 @@ from typing import Final
 
 from memory_mcp.cli.arguments import parse_path, parse_port
 from memory_mcp.cli.commands import Subcommand
-from memory_mcp.cli.inputs import UsageError
+from memory_mcp.cli.inputs import UsageError, find_target
 from memory_mcp.cli.output import Output, ask_choice, can_ask, print_note
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.domain.outcomes import Skipped
@@ -26,13 +26,13 @@ def view(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
         raise UsageError(
             "--export writes a file and serves nothing: leave --port and --no-open out."
         )
+    target = find_target(args.export) if args.export else None
+    if target and not (args.force or _may_write(target, asks=not args.json)):
+        return Output({"success": False, "message": "Nothing was written."})
     with import_whole():
         from memory_mcp.server import page  # imports the web server
 
-    if args.export:
-        target = Path(args.export).absolute()
-        if not (args.force or _may_write(target, asks=not args.json)):
-            return Output({"success": False, "message": "Nothing was written."})
+    if target:
         size = run_to_end(page.export_page(loaded.settings, target))
         message = f"Written: {target} ({size / 1_000_000:.1f} MB). It can change nothing."
         return Output({"success": True, "file": str(target), "bytes": size, "message": message})

@@ -1,7 +1,7 @@
 """Where memories stand in git, as a report; brings them here, and takes the last of it back."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from memory_mcp.code.rewinds import count_hidden, find_marked, undo_rewind
@@ -22,6 +22,13 @@ from memory_mcp.timeline.standing import group_by_segment, list_anchors
 _SHORT: Final = 8
 _NO_GIT: Final = "There is no git work tree here, or MEMORY_GIT is off: nothing follows git."
 _ERASING: Final = "The memories themselves stay as they are."
+_FIRST: Final[Mapping[str, str]] = {
+    "no commit": "Commit something first.",
+    "detached": "Check out a branch first.",
+    "operation": "End that first.",
+    "locked": "Wait until git is done.",
+}
+"""What ends a pause, where something can."""
 
 
 @frozen
@@ -166,7 +173,8 @@ def _require_git(workspace: Workspace) -> GitFollower:
     if workspace.git is None or workspace.git.mode == "off":
         raise InvalidRequestError(f"{_NO_GIT} Choose one with `memory-mcp git mark` or `follow`.")
     if why := PAUSES.get(workspace.git.pause):
-        raise InvalidRequestError(f"Git is not followed at the moment: {why}. End that first.")
+        first = _FIRST.get(workspace.git.pause, "")
+        raise InvalidRequestError(f"Git is not followed at the moment: {why}. {first}".rstrip())
     return workspace.git
 
 

@@ -404,8 +404,11 @@ class Record(FrozenModel):
 
 
 def cut_title(record: Record, chars_max: int) -> str:
-    """What a record is called in one line of so many characters: its title, or else its text."""
-    return cut(" ".join((record.title or record.content).split()), chars_max)
+    """What a record is called in one line of so many characters: its title, or else its text.
+
+    Without the mark of a list: whoever shows several puts one of their own before each.
+    """
+    return cut(" ".join((record.title or record.content).split()).removeprefix("- "), chars_max)
 
 
 def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads records by id, by filter and by rank, for every use case.
+"""Reads records by filter and by rank, for every use case.
 
 A record that is indexed and cannot be read is named; it never passes for one that does not exist.
 """
@@ -7,10 +7,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from itertools import takewhile
 from typing import Any, Final, Literal, TypeVar
 
-from memory_mcp.domain.ids import RecordId, explain_short_part, parse_id_time
+from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View, Wanted
 from memory_mcp.domain.timeline import Head
@@ -19,18 +18,13 @@ from memory_mcp.engine.index_sync import RECORDS_GONE
 from memory_mcp.engine.recovery import find_forgotten_segments
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import (
-    AmbiguousIdError,
     ConflictError,
     InvalidRequestError,
     StoreUnavailableError,
-    UnknownMemoryError,
 )
 from memory_mcp.frozen import frozen
 
 T = TypeVar("T")
-
-_NAMED_MAX: Final = 20
-"""Memories that one part of an id fits and that are looked up; a message names fewer."""
 
 _LINE_LEFT: Final = (
     "Another session backtracked while this was being written: it was stored on the line that was "
@@ -135,44 +129,6 @@ async def require_records_folder(workspace: Workspace, view: View) -> None:
         known = await bank.index.find(view, Filters(), 1)
         if known and not await load_records(bank, known) and not await bank.records.ids():
             raise StoreUnavailableError(RECORDS_GONE)
-
-
-async def require_memory(workspace: Workspace, memory_id: str, view: View) -> Record:
-    """The visible memory of that id, or the only one whose id has this part.
-
-    Raises:
-        UnknownMemoryError: no visible memory has it; names the nearest ids.
-        AmbiguousIdError: several have this part.
-    """
-    wanted = RecordId(memory_id.strip().casefold())
-    for bank in workspace.banks:
-        if await bank.index.visible([wanted], view):
-            record = await bank.records.get(wanted)
-            if record is not None:
-                return record
-    if record := await find_memory(workspace, wanted, view):
-        return record
-    near = [id_ for bank in workspace.banks for id_ in await bank.index.nearest(wanted, view)]
-    near.sort(key=lambda id_: (-_count_common_prefix(wanted, id_), id_))
-    raise UnknownMemoryError(memory_id, nearest=near[:3], needed=explain_short_part(wanted, near))
-
-
-async def find_memory(workspace: Workspace, part: str, view: View | None) -> Record | None:
-    """The only memory whose id has this part; without a view, hidden ones count too.
-
-    Raises:
-        AmbiguousIdError: several have it.
-    """
-    found = {
-        id_: bank
-        for bank in workspace.banks
-        for id_ in await bank.index.named(part, view, _NAMED_MAX)
-    }
-    if len(found) > 1:
-        raise AmbiguousIdError("memories", part, sorted(found))
-    for id_, bank in found.items():
-        return await bank.records.get(id_)
-    return None
 
 
 async def find_moves_back(workspace: Workspace, head: Head, since: datetime) -> list[Record]:
@@ -296,8 +252,3 @@ def describe_unindexed(workspace: Workspace) -> str:
         f"The index is being made anew: the {left:,} oldest records are not in it yet, only newer "
         "ones were looked at. Ask again in a moment."
     )
-
-
-def _count_common_prefix(one: str, other: str) -> int:
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in pairs)

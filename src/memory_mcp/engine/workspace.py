@@ -160,14 +160,16 @@ class Policy:
     """The settings of this session.
 
     `off` says why memory is off, if the settings did not ask for it. `lost`: the project's memory
-    cannot be located. `warnings` name settings that cannot be honoured. `reminds`: receipts remind
-    to consolidate, because no hook does. `database`: the one that holds all, without a password.
+    cannot be located. `homeless`: there is no project, and nobody chose that. `warnings` name
+    settings that cannot be honoured. `reminds`: receipts remind to consolidate, because no hook
+    does. `database`: the one that holds all, without a password.
     """
 
     enabled: bool = True
     off: str = ""
     meta: bool = False
     lost: bool = False
+    homeless: bool = False
     database: str = ""
     approval: Literal["ask", "auto", "review"] = "ask"
     phase: int | None = None
@@ -477,7 +479,7 @@ class GitFollower:
         self._notes: list[str] = []
 
     def find_mode(self) -> GitMode:
-        """What was set, else what was chosen for this project on this machine, else marks."""
+        """What was set, else what was chosen for this project on this machine, else `mark`."""
         chosen: GitMode | None = self.asked or self.history.load().mode
         return "mark" if chosen is None else chosen
 
@@ -617,6 +619,18 @@ def make_off(why: str) -> Skipped:
     to_model = "Memory is off (MEMORY_ENABLED=false): go on without it."
     to_person = "Memory is off: `memory-mcp config MEMORY_ENABLED` shows who set it to false."
     return Skipped(why or address(to_model, to_person))
+
+
+def describe_no_project(workspace: Workspace) -> tuple[str, ...]:
+    """A note on a write where there is no project; each conversation hears it once."""
+    key = (workspace.caller.conversation, "no project")
+    if not workspace.policy.homeless or not workspace.conversations.is_first_time(key):
+        return ()
+    begin = address(
+        "The user begins one with `git init` there, or names it in MEMORY_PROJECT_DIR.",
+        "`git init`, or `--project .`, begins one.",
+    )
+    return (f"No project here: this is shared by all folders without one. {begin}",)
 
 
 def refuse_writes(workspace: Workspace) -> Skipped | None:

@@ -37,6 +37,10 @@ def read_source(material: SourceMaterial, source: str | None, name: str) -> Pars
             f"{name!r} holds only what this program wrote of its own memories: there is nothing "
             "to take in."
         )
+    if source not in (None, OWN_EXPORT) and _load(OWN_EXPORT).matches(material):
+        raise InvalidRequestError(
+            f"{name!r} is an export of memory-mcp. Leave --from out, or say --from {OWN_EXPORT}."
+        )
     return _load(source or _identify(material, name)).read(material)
 
 

@@ -22,7 +22,7 @@ from memory_mcp.domain.record import CORE_PREFIX, Record, RecordContext
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.head import make_view, make_writing
-from memory_mcp.engine.records import require_memory
+from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.layers.selecting import (

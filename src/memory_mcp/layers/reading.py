@@ -15,7 +15,8 @@ from memory_mcp.domain.outcomes import SearchResults, Skipped
 from memory_mcp.domain.record import CORE_PREFIX, Kind
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.head import load_view
-from memory_mcp.engine.records import load_newest, load_records, require_memory
+from memory_mcp.engine.lookup import require_memory
+from memory_mcp.engine.records import load_newest, load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.layers.selecting import ARCHIVE, CORE, EVENTS, find_successor

@@ -11,7 +11,8 @@ from memory_mcp.domain.layers import RecallEvict
 from memory_mcp.domain.record import CORE_PREFIX, MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.records import load_records, require_memory
+from memory_mcp.engine.lookup import require_memory
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, read_event

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import check_views
 from memory_mcp.domain.ids import ROOT, RecordId
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head, Timeline
@@ -24,6 +25,7 @@ from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.import_memories import check_import
 from memory_mcp.trust.erasing import describe_pending_erasures, list_pending_erasures
+from memory_mcp.trust.strangers import find_strangers
 
 _MENDS: Final = "`memory-mcp doctor --repair` mends it; so does the next start of the server."
 _RESTORE_MOVES: Final = (
@@ -40,6 +42,11 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
     "index-unusable": ("should", "{}", "Run `memory-mcp doctor --reindex`."),
     "forget-unfinished": ("must", "{}. The forget was cut short.", _MENDS),
     "erasing-waits": ("should", "{}", "Nothing is recalled of them."),
+    "trust-waits": (
+        "should",
+        "{} for nothing: not written on this machine, or the ledger that says so is lost.",
+        "`memory-mcp trust` shows them, and lets them count.",
+    ),
     "move-unwritten": ("must", "The last move {} has no record of its own yet.", _MENDS),
     "moves-unknown": ("should", "Moves of another clone that are not in the head yet: {}.", _MENDS),
     "records-unwritten": (
@@ -87,6 +94,9 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
         found += await inbox_findings(workspace)
     found += await workspace.heads.findings(repair=repair)
     found += await find_waiting_writes(workspace)
+    if strangers := await find_strangers(workspace):
+        counted = pluralise(strangers.count, "memory counts", "memories count")
+        found.append(_finding("trust-waits", counted))
     records: list[Record] = []
     for bank in workspace.banks:
         of_records, stored = await bank.records.check(repair=repair)

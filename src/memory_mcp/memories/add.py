@@ -26,11 +26,18 @@ from memory_mcp.domain.record import Citation, Draft, Record, RecordContext
 from memory_mcp.domain.search import Stated, View
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
+from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.members import find_author
 from memory_mcp.engine.phases import describe_sealed_phase, find_phase_to_file
-from memory_mcp.engine.records import describe_line, refuse_checkpoint, require_memory
+from memory_mcp.engine.records import describe_line, refuse_checkpoint
 from memory_mcp.engine.redaction import prepare_draft
-from memory_mcp.engine.workspace import MemoryBank, WaitingRecords, Workspace, refuse_writes
+from memory_mcp.engine.workspace import (
+    MemoryBank,
+    WaitingRecords,
+    Workspace,
+    describe_no_project,
+    refuse_writes,
+)
 from memory_mcp.errors import (
     DatabaseAwayError,
     InvalidRequestError,
@@ -214,6 +221,7 @@ async def _store_draft(
         *describe_sealed_phase(workspace, timeline, record.phase, once=True),
         *await describe_pending(workspace),
         *await describe_strangers_once(workspace),
+        *(describe_no_project(workspace) if record.scope.reach == "project" else ()),
     )
     replaced = tuple(id_ for id_ in outcome.replaced if id_ not in tombstones)
     return replace(outcome, replaced=replaced, notes=notes, redactions=redactions)

@@ -9,13 +9,8 @@ from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head_to_write, make_view, make_writing
-from memory_mcp.engine.records import (
-    choose_bank,
-    find_memory,
-    load_records,
-    refuse_checkpoint,
-    require_memory,
-)
+from memory_mcp.engine.lookup import find_memory, require_memory
+from memory_mcp.engine.records import choose_bank, load_records, refuse_checkpoint
 from memory_mcp.engine.recovery import drop_from_head
 from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes

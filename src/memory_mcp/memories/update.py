@@ -15,13 +15,8 @@ from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head_to_write, load_view, make_view, make_writing
-from memory_mcp.engine.records import (
-    choose_bank,
-    describe_line,
-    load_records,
-    refuse_checkpoint,
-    require_memory,
-)
+from memory_mcp.engine.lookup import require_memory
+from memory_mcp.engine.records import choose_bank, describe_line, load_records, refuse_checkpoint
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError

@@ -27,8 +27,6 @@ def find_authenticator(settings: Settings, host: str, path: str) -> Authenticato
     for refused in settings.refused:
         if refused.name.startswith("MEMORY_HTTP_"):  # what it meant to close must not stand open
             raise InvalidRequestError(refused.why)
-    if not path.startswith("/") or not path.isascii() or not path.isprintable():
-        raise InvalidRequestError(f"--path {path!r} must begin with a slash, like /mcp.")
     tokens = open_tokens(settings)
     stored = tokens.list()
     near = is_loopback(host)

@@ -223,10 +223,16 @@ def _add_note(answer: object, warnings: Sequence[str]) -> object:
 def _describe_errors(tool: str, error: ValidationError) -> str:
     wrong = error.errors(include_url=False)
     return f"{tool}: " + "; ".join(
-        f"{'.'.join(map(str, e['loc']))} {_ERROR_WORDS.get(e['type'], e['msg'])}"
+        f"{'.'.join(map(str, e['loc']))} {_ERROR_WORDS.get(e['type']) or _name_need(e['msg'])}"
         + ("" if e["type"] == "missing" else f" (got {_short(e['input'])})")
         for e in wrong[:3]
     )
+
+
+def _name_need(message: str) -> str:
+    """`Input should be 'fact' or 'lesson'` as it follows the name of a field."""
+    _, should, need = message.partition(" should ")
+    return f"must {need}" if should else message
 
 
 _TIME: Final = "must be a time, such as 2026-01-31 or 2026-01-31T14:30:00Z"
@@ -250,7 +256,7 @@ _ERROR_WORDS: Final = {
     "extra_forbidden": "is no name that is known here",
     "missing": "is missing",
 }
-"""Errors of the validator in plainer words; others keep its own."""
+"""Errors of the validator in plainer words; others keep its own, as what must be."""
 _UNKNOWN_VALUES: Final = (
     "literal_error",
     *(kind for kind, words in _ERROR_WORDS.items() if words == _TIME),

@@ -137,8 +137,9 @@ def join_lines(text: str) -> str:
 
 
 def list_insights(insights: Sequence[str]) -> str:
-    """The insights as one text, each on a line."""
-    return "\n".join(f"- {join_lines(text)}" for text in dict.fromkeys(insights))
+    """The insights as one text, each on a line, without a mark: each list has one of its own."""
+    lines = (join_lines(text).removeprefix("- ") for text in insights)
+    return "\n".join(dict.fromkeys(lines))
 
 
 def find_consolidation_role(record: Record) -> ConsolidationRole | None:

@@ -25,7 +25,8 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.record import Record, cut_title
 from memory_mcp.engine.head import load_view
-from memory_mcp.engine.records import load_records, require_memory
+from memory_mcp.engine.lookup import require_memory
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.render.difference import compare_words

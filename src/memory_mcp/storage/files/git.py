@@ -60,6 +60,15 @@ _RECORDS_MAX: Final = 1_000
 _REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
 
 
+def load_git_state(machine: Path) -> GitState:
+    """What was seen at the last look; what is damaged counts as empty: all stands everywhere."""
+    try:
+        data = read_file(str(machine / STATE_FILE), _STATE_BYTES_MAX, "")
+        return GitState.model_validate_json(data)
+    except (OSError, ValueError):
+        return GitState()
+
+
 class LocalGit:
     """Implements `ports.GitHistory` over a work tree."""
 
@@ -192,15 +201,8 @@ class LocalGit:
     def load(self) -> GitState:
         stamp = stamp_file(str(self._state))
         if self._loaded is None or self._loaded[0] != stamp:
-            self._loaded = stamp, self._load()
+            self._loaded = stamp, load_git_state(self._state.parent)
         return self._loaded[1]
-
-    def _load(self) -> GitState:
-        try:
-            data = read_file(str(self._state), _STATE_BYTES_MAX, "")
-            return GitState.model_validate_json(data)
-        except (OSError, ValueError):  # what is damaged counts as empty: all stands everywhere
-            return GitState()
 
     def save(self, state: GitState) -> None:
         data = json.dumps(state.model_dump(mode="json", exclude_defaults=True), indent=1)
