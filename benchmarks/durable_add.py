@@ -50,7 +50,9 @@ async def measure_adds(folder: Path, sizes: list[int]) -> Table:
     return table
 
 
-async def _in_turn(folder: Path, built: BuiltWorkspace) -> tuple[list[float], list[float], list[float], int]:
+async def _in_turn(
+    folder: Path, built: BuiltWorkspace
+) -> tuple[list[float], list[float], list[float], int]:
     # what an earlier run left in a kept project would be known already
     corpus = Corpus(seed=len(await built.records[0].ids()))
     bare_policy = replace(built.workspace.policy, merging=_UNCOMPARED, secrets="allow")
@@ -66,7 +68,7 @@ async def _in_turn(folder: Path, built: BuiltWorkspace) -> tuple[list[float], li
         met += not isinstance(outcome, MemoryAdded) or bool(outcome.replaced)
         took_plain, added = await _timed(memories.add_memory(plain_workspace, corpus.draft()))
         assert isinstance(added, MemoryAdded)  # noqa: S101  # nothing here is set to skip writes
-        (path,) = folder.rglob(f"{added.record.id}.json")
+        path = _find_file(folder, added.record.id)
         data = path.read_bytes()
         begin = time.perf_counter()
         write_bare(path.with_suffix(".bare"), data)
@@ -77,6 +79,11 @@ async def _in_turn(folder: Path, built: BuiltWorkspace) -> tuple[list[float], li
             plain.append(took_plain)
             disk.append(bare * 1e3)
     return adds, plain, disk, met
+
+
+def _find_file(folder: Path, record_id: str) -> Path:
+    (path,) = folder.rglob(f"{record_id}.json")
+    return path
 
 
 async def _timed(call: Coroutine[Any, Any, AddOutcome]) -> tuple[float, AddOutcome]:
