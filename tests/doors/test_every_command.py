@@ -77,6 +77,7 @@ def _prepare(run: Run, name: str) -> list[str]:
     sealed = as_json(run, "checkpoint", "The plan stands.")["checkpointId"]
     Path("CLAUDE.md").write_text("- Deploys go out on Tuesdays.\n", "utf-8")
     if name == "undo":
+        as_json(run, "add", f"Since {sealed} sessions live in Redis.")
         as_json(run, "backtrack", sealed, "--mode", "continue")
     named = {"id": memory, "checkpoint": sealed}
     return [each.format(**named) for each in _RIGHT[name]]
