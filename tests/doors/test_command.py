@@ -342,7 +342,14 @@ def test_a_reader_that_left_is_no_error_worth_a_traceback(run: Run) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="streams are closed and filled by POSIX shells")
-@pytest.mark.parametrize("arguments", ["list", "list --json", "log", "--help", "export", "demo"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "list", "--help", "export", "demo",
+        pytest.param("list --json", marks=pytest.mark.nightly),
+        pytest.param("log", marks=pytest.mark.nightly),
+    ],
+)  # fmt: skip
 def test_a_full_disk_behind_stdout_is_one_sentence(run: Run, arguments: str) -> None:
     """`memory-mcp export > backup.json` on a full disk must not look like a backup."""
     run("add", "x")
