@@ -230,11 +230,10 @@ def test_an_end_in_order_loses_nothing(others: list[str], status: int, said: str
     assert done.stdout.split() == said.split()
 
 
-@pytest.mark.parametrize("module", ["memory_mcp.cli.commands", "memory_mcp.server.main"])
-def test_no_validator_of_stored_values_is_built_before_the_first_value(module: str) -> None:
+def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None:
     """Together they take as long to build as all else that is ours takes to import."""
     built = run_fresh(
-        f"import {module}, memory_mcp.build\n"
+        "import memory_mcp.cli.commands, memory_mcp.server.main, memory_mcp.build\n"
         "from pydantic import BaseModel\n"
         "waiting = BaseModel.__subclasses__()\n"
         "for model in waiting:\n"
@@ -358,7 +357,14 @@ def test_a_reader_that_left_is_no_error_worth_a_traceback(run: Run) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="streams are closed and filled by POSIX shells")
-@pytest.mark.parametrize("arguments", ["list", "list --json", "log", "--help", "export", "demo"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "list", "--help", "export", "demo",
+        pytest.param("list --json", marks=pytest.mark.nightly),
+        pytest.param("log", marks=pytest.mark.nightly),
+    ],
+)  # fmt: skip
 def test_a_full_disk_behind_stdout_is_one_sentence(run: Run, arguments: str) -> None:
     """`memory-mcp export > backup.json` on a full disk must not look like a backup."""
     run("add", "x")

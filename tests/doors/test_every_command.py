@@ -3,13 +3,13 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 from command_line import Run, as_json
+from forked import start
 
 from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED
 
@@ -83,7 +83,14 @@ def _prepare(run: Run, name: str) -> list[str]:
     return [each.format(**named) for each in _RIGHT[name]]
 
 
-@pytest.mark.parametrize("name", [name for name in _NAMES if name not in _SERVES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if name == "demo" else [])
+        for name in _NAMES
+        if name not in _SERVES
+    ],
+)
 def test_it_works_for_a_person_and_for_a_program(run: Run, name: str) -> None:
     """What a person reads is text on stdout; a program gets one document."""
     call = _prepare(run, name)
@@ -164,13 +171,13 @@ def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str)
     call = _prepare(run, name)
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "memory_mcp", *call],
-        stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False,
-    )  # fmt: skip
+    with Path(os.devnull).open() as nothing, Path("errors").open("w") as errors:
+        streams = nothing.fileno(), writing, errors.fileno()
+        status = start(call, streams, os.environ).wait()
     os.close(writing)
-    assert b"Traceback" not in done.stderr
-    assert done.returncode in ((0, 1, 141) if name in _SERVES else (141,)), done.stderr
+    said = Path("errors").read_text()
+    assert "Traceback" not in said
+    assert status in ((0, 1, 141) if name in _SERVES else (141,)), said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody sends this signal there")
@@ -178,13 +185,14 @@ def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str)
 def test_ctrl_c_ends_what_waits(run: Run, call: tuple[str, ...]) -> None:
     """With the status that a shell knows, without a traceback, and with nothing half done."""
     before = as_json(run, "list")["total"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "memory_mcp", *call],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as waiting:  # fmt: skip
-        time.sleep(1.5)  # it has begun to wait; earlier it is still being loaded
+    reading, writing = os.pipe()
+    with Path(os.devnull).open("w") as nothing, Path("errors").open("w") as errors:
+        waiting = start(call, (reading, nothing.fileno(), errors.fileno()), os.environ)
+        os.close(reading)
+        time.sleep(1)  # it has begun to wait; earlier it is still starting
         waiting.send_signal(signal.SIGINT)
-        _, error = waiting.communicate(timeout=30)
-    assert b"Traceback" not in error
-    assert waiting.returncode in ((0, 130) if call[0] in _SERVES else (130,))
+        status = waiting.wait()
+    os.close(writing)
+    assert "Traceback" not in Path("errors").read_text()
+    assert status in ((0, 130) if call[0] in _SERVES else (130,))
     assert as_json(run, "list")["total"] == before

@@ -107,10 +107,11 @@ async def chain(*parts: AsyncGenerator[tuple[str, str]]) -> AsyncGenerator[tuple
 
 
 async def search_all(client: Client) -> AsyncGenerator[tuple[str, str]]:
-    for query in (HIDDEN, "", "orders rest", "what I like"):
-        for scope in ("project", "team", "user", None):
-            found = await client.call_tool("search_memories", {"query": query, "scope": scope})
-            yield f"search {query} {scope}", text_of(found)
+    scopes = ("project", "team", "user", None)
+    asked = [(HIDDEN, scope) for scope in scopes] + [("", scope) for scope in scopes]
+    for query, scope in (*asked, ("orders rest", None), ("what I like", None)):
+        found = await client.call_tool("search_memories", {"query": query, "scope": scope})
+        yield f"search {query} {scope}", text_of(found)
     for name in (f"try-{HIDDEN}", "main"):
         found = await client.call_tool("search_memories", {"query": "", "branch": name})
         yield f"search on {name}", text_of(found)

@@ -13,6 +13,7 @@ from typing import TextIO
 
 import pytest
 from doors import Era, Json, User, add, call, failed, machine_dir, process, read, recalled, seal
+from forked_server import forked_server
 from mcp import Client
 
 from memory_mcp import __version__
@@ -48,7 +49,7 @@ async def test_the_main_job_over_stdio(project: Path, era: Era) -> None:
             "No Redis.",
             "Orders live in PostgreSQL.",
         ]
-    async with Client(process(project), mode=era) as client:
+    async with Client(forked_server(project), mode=era) as client:
         assert "Sessions live in Redis." not in await recalled(client)
         await call(client, "backtrack", to=said["line"], mode="continue")
         assert "Sessions live in Redis." in await recalled(client)
@@ -75,7 +76,7 @@ async def test_two_servers_on_one_project_see_each_other(project: Path, era: Era
 async def test_of_two_corrections_at_once_in_two_processes_one_holds(project: Path) -> None:
     """Two sessions that correct the same memory must not leave two versions of it side by side."""
     async with AsyncExitStack() as stack:
-        both = [await stack.enter_async_context(Client(process(project))) for _ in range(2)]
+        both = [await stack.enter_async_context(Client(forked_server(project))) for _ in range(2)]
         facts = [f"Service {name} listens on port {8000 + n}." for n, name in enumerate("ABCDEFGH")]
         ids = [await add(both[0], fact) for fact in facts]
 
@@ -94,7 +95,7 @@ async def test_of_two_corrections_at_once_in_two_processes_one_holds(project: Pa
 async def test_the_user_is_asked_across_the_pipe(project: Path, era: Era) -> None:
     """The approval gate is the same over a real transport, in both eras."""
     user = User("accept", {"decision": "edit", "summary": "PostgreSQL it is"})
-    server = process(project, MEMORY_APPROVAL="ask")
+    server = forked_server(project, MEMORY_APPROVAL="ask")
     async with Client(server, mode=era, elicitation_callback=user) as client:
         said = await call(client, "checkpoint", summary="Storage chosen")
         assert await recalled(client) == ["PostgreSQL it is"]
@@ -105,11 +106,11 @@ async def test_the_user_is_asked_across_the_pipe(project: Path, era: Era) -> Non
 
 async def test_what_was_acknowledged_survives_a_kill(project: Path) -> None:
     """A client ends its servers without mercy; success meant durable."""
-    async with Client(process(project)) as client:
+    async with Client(forked_server(project)) as client:
         await add(client, "Orders live in PostgreSQL.")
         for state in machine_dir(project).glob("index.sqlite3*"):
             state.unlink()
-    async with Client(process(project)) as client:
+    async with Client(forked_server(project)) as client:
         assert await recalled(client, "orders") == ["Orders live in PostgreSQL."]
 
 
@@ -203,8 +204,7 @@ async def test_a_bad_setting_costs_itself_and_every_answer_says_so(
     project: Path, environment: dict[str, str], said: str
 ) -> None:
     """A memory that is off for one wrong letter is worse than one that says what is wrong."""
-    server = process(project, **environment)
-    async with Client(server) as client:
+    async with Client(forked_server(project, **environment)) as client:
         answer = await call(client, "add_memory", content="Orders live in PostgreSQL.")
         head = await read(client, "memory_head")
         refusal = await client.call_tool("backtrack", {"to": "nowhere"})

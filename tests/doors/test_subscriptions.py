@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import Era, add, call, process, seal
+from doors import Era, add, call, seal
 from dropping import Drop
 from fakes import fake_workspace
+from forked_server import forked_server
 from listening import LIST, listener
 from mcp import Client, MCPError
 from mcp.client.sse import sse_client
@@ -92,8 +93,8 @@ async def test_who_unsubscribes_hears_no_more(settings: Settings, era: Era) -> N
 async def test_another_process_is_heard_over_stdio(project: Path, era: Era) -> None:
     """Each session has a server of its own: most of what changes, others have written."""
     async with (
-        listener(partial(Client, process(project), mode=era), era) as ears,
-        Client(process(project), mode=era) as other,
+        listener(partial(Client, forked_server(project), mode=era), era) as ears,
+        Client(forked_server(project), mode=era) as other,
     ):
         await ears.watch(LIST, CONTEXT)
         await add(other, "Orders live in PostgreSQL.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from filelock import FileLock
 from platformdirs import user_cache_path
 
 from memory_mcp.disk import Disk
@@ -22,12 +23,19 @@ _GIVEN: Final = os.environ.get("MEMORY_TEST_MODEL", "")
 
 @pytest.fixture(scope="session")
 def minilm_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of MiniLM as `models add` leaves it: `<home>/models/minilm`."""
-    home = tmp_path_factory.mktemp("minilm") / "models"
-    try:
-        ModelStore(home, Disk()).add(MINILM_RECIPE.name, _GIVEN or _cached(), _silent)
-    except MemoryMcpError as error:
-        pytest.skip(f"the model cannot be had: {error} (or set MEMORY_TEST_MODEL)")
+    """The folder of MiniLM as `models add` leaves it: `<home>/models/minilm`.
+
+    The first process of a run that needs it makes it for all.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    home = shared / "minilm" / "models"
+    with FileLock(shared / "minilm.lock"):
+        if not (home / MINILM_RECIPE.name).exists():
+            try:
+                ModelStore(home, Disk()).add(MINILM_RECIPE.name, _GIVEN or _cached(), _silent)
+            except MemoryMcpError as error:
+                pytest.skip(f"the model cannot be had: {error} (or set MEMORY_TEST_MODEL)")
     return home / MINILM_RECIPE.name
 
 
