@@ -51,15 +51,8 @@ class User:
 
 @asynccontextmanager
 async def agent(settings: Settings, era: Era, user: User | None = None) -> AsyncGenerator[Client]:
-    """A client of a server in this very process. Without a user it cannot ask anybody.
-
-    The forms of answers, to which it holds each, it need not list first: that takes as long as a
-    call does.
-    """
-    server = make_server(settings)
-    forms = {tool.name: tool.output_schema for tool in await server.list_tools()}
-    async with Client(server, mode=era, elicitation_callback=user) as client:
-        client.session._tool_output_schemas.update(forms)  # pyright: ignore[reportPrivateUsage]
+    """A client of a server in this very process. Without a user it cannot ask anybody."""
+    async with Client(make_server(settings), mode=era, elicitation_callback=user) as client:
         yield client
 
 
