@@ -123,7 +123,7 @@ async def read_question(
     hits, _ = await load_hits(matches.every[:8], matches.home, view, 8)
     current = known[question["current"]]
     outdated = frozenset(known[each] for each in question["outdated"])
-    best = max((hit.score or 0.0 for hit in hits), default=0.0)
+    best = max((hit.agreement or 0.0 for hit in hits), default=0.0)
     pairs = [
         (told, old.record.id in outdated and new.record.id in {current, *outdated})
         for old in hits
@@ -138,7 +138,7 @@ async def read_question(
 def describe_pair(text: str, old: Hit, new: Hit, matches: Matches, best: float) -> Features:
     """An earlier and a later candidate, as a search compares them."""
     fields = matches.fields[old.record.id], matches.fields[new.record.id]
-    scores = old.score or 0.0, new.score or 0.0, best
+    scores = old.agreement or 0.0, new.agreement or 0.0, best
     told = describe_answers(text, old.record.content, new.record.content)
     return told | describe_nearness(text, *fields, scores)
 

@@ -29,7 +29,7 @@ def choose(prompt: str, *texts: str) -> tuple[str, float] | None:
     query = parse_query(prompt, NOW)
     known = {RecordId(f"id{n}"): text for n, text in enumerate(texts)}
     fields: dict[RecordId, SearchFields] = {id_: analyse_text(text) for id_, text in known.items()}
-    ranked = [RankedCandidate(id_, 0.2) for id_ in known]
+    ranked = [RankedCandidate(id_, 0.2, agreement=0.2) for id_ in known]
     states = {id_: {"convention": 1.0} for id_ in known}
     described = describe_candidates(query, ranked, fields, states)
     chosen = choose_bearing(described, describe_prompt(query, prompt, asks=False))

@@ -1,5 +1,6 @@
 """The order of what was found, its scores, and when nothing was."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -195,6 +196,61 @@ def test_a_score_means_the_same_in_a_small_store_and_in_a_large_one(
 
     assert few.id == many.id
     assert abs(few.score - many.score) < 0.1
+
+
+PHRASINGS = (
+    "excise duty",
+    "declaring the excise duty",
+    "when is the excise duty declared?",
+    "Through which portal do we declare the excise duty?",
+    """Our bookkeeper is away until the tenth and I have to take care of the excise duty for last
+    month, by which day and through which portal is it declared, and may a trainee do that?""",
+)
+BREWERY = [
+    candidate(number, text)
+    for number, text in enumerate(
+        (
+            "The excise duty is declared by the tenth through the customs portal.",
+            "Malt comes from Bamberg.",
+            "The bottling line is cleaned on Mondays, and a trainee may do that.",
+            "Sales of the last month are in the ledger of the bookkeeper.",
+        )
+    )
+]
+
+
+def test_a_word_and_a_long_request_score_alike() -> None:
+    """What somebody tells besides the question takes nothing from its answer."""
+    answers = [ranked(asked, BREWERY)[0] for asked in PHRASINGS]
+
+    assert {one.id for one in answers} == {BREWERY[0].id}
+    assert min(one.score for one in answers) > 0.5
+    assert max(one.score for one in answers) - min(one.score for one in answers) <= 0.2
+    assert answers[-1].agreement < 0.5
+
+
+def test_a_long_request_does_not_make_its_subject_an_answer() -> None:
+    """Two of its words are not what it asks."""
+    asked = "A lorry of malt broke down near Bamberg, which insurance pays for goods and tow?"
+
+    assert ranked(asked, BREWERY)[0].score < 0.5
+
+
+@pytest.mark.parametrize("asked", PHRASINGS)
+def test_scores_follow_the_order_and_are_the_sum_of_their_parts(asked: str) -> None:
+    """Agreement decides, and no score says otherwise."""
+    question = parse_query(asked, NOW)
+    answer = rank_candidates(
+        question, corpus(question, BREWERY), BREWERY, (), None,
+        table=load_word_table(), weights=RerankWeights(), now=NOW, every_one=True,
+    )  # fmt: skip
+
+    agreed = [one.agreement for one in answer]
+    assert agreed == sorted(agreed, reverse=True)
+    assert [one.score for one in answer] == sorted((one.score for one in answer), reverse=True)
+    for one in answer:
+        assert one.score >= one.agreement
+        assert math.isclose(one.score, 1 / (1 + math.exp(-sum(one.pieces))), abs_tol=1e-4)
 
 
 def test_no_candidates_are_no_answer() -> None:

@@ -120,6 +120,7 @@ class Hit:
     """A memory found, with its score (0-1), and what the score is made of (`parts`).
 
     Where no words were asked for there is none: the newest are as likely meant as any.
+    `agreement` is what put it in its order (`RankedCandidate`).
     `place` says where on the timeline it was written, if another machine wrote it and it is not
     stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
     are those that contradict it, where nothing says who is right. `passage` is the part of a long
@@ -132,6 +133,7 @@ class Hit:
     score: float | None = None
     place: str = ""
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    agreement: float | None = None
     outdated_by: RecordId | None = None
     disputed_with: tuple[RecordId, ...] = ()
     passage: Passage | None = None
@@ -217,18 +219,24 @@ class SemanticScores:
 
 PARTS: Final = (
     "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
-    "level", "importance", "recency", "pinned",
+    "level", "importance", "recency", "pinned", "held",
 )  # fmt: skip
-"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not."""
+"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not. `held` is
+what it takes from there to the score, by how much the memory holds of what is asked."""
 
 
 @frozen
 class RankedCandidate:
-    """A candidate with its score (0-1), and the pieces of its logit, in the order of `PARTS`."""
+    """A candidate with its score (0-1), and the pieces of its logit, in the order of `PARTS`.
+
+    `agreement` (0-1) is what puts candidates in order: it compares those of one query. The score
+    means the same for a word and for a long question.
+    """
 
     id: RecordId
     score: float
     pieces: Sequence[float] = ()
+    agreement: float = 0.0
 
     @property
     def parts(self) -> dict[str, float]:

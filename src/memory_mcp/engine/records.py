@@ -109,7 +109,14 @@ async def load_hits(
             records.update({record.id: record async for record in bank.records.scan(ids)})
         for place in wanted:
             if place.id in records:
-                hits.append(Hit(records[place.id], place.score, parts=place.parts))
+                hits.append(
+                    Hit(
+                        records[place.id],
+                        place.score,
+                        parts=place.parts,
+                        agreement=place.agreement,
+                    )
+                )
             else:
                 lost.add(place.id)
     unreadable = [

@@ -61,7 +61,7 @@ def _describe_words(query: Query, place: RankedCandidate, fields: SearchFields) 
     own = {term: table.get_rarity(term) for term in body}
     asked = {term.text: table.get_rarity(term.text) for term in query.terms}
     shared = [rarity for term, rarity in asked.items() if term in own]
-    odds = max(_ODDS_MIN, place.score) / max(_ODDS_MIN, 1 - place.score)
+    odds = max(_ODDS_MIN, place.agreement) / max(_ODDS_MIN, 1 - place.agreement)
     row, parts = f" {fields.body} ", place.parts
     return {
         "odds": math.log(odds),

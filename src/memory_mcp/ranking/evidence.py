@@ -15,6 +15,7 @@ order of the candidates.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from operator import mul
 from typing import Final, NamedTuple
 
@@ -70,6 +71,9 @@ _OTHER_LETTERS: Final = 0.5
 """How much a likeness counts for a name, number or identifier that other memories do hold."""
 _LEANING_WORDS: Final = 60
 """The longer a turn is than this, the less its neighbours count."""
+_TELLING_WORDS: Final = 2.75
+"""What a question asks counts at most as so many of the rarest words: the rest of a long one tells
+a story, or asks the same again."""
 QUOTED_MIN: Final = 3
 """So many words in a row are a quotation."""
 _RUN_TERMS_MAX: Final = 24
@@ -185,7 +189,8 @@ class Evidence(NamedTuple):
     `names`: it is of the speaker asked for. `asks`: it asks instead of telling. `asked` is the
     share of the query that it asks, too. `label`: it sums up in a word or three.
     `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
-    one is asked for.
+    one is asked for. `held` is how much it holds itself of what is asked, and of a long question
+    of as much as a few telling words could ask.
     """
 
     words: float = 0.0
@@ -200,6 +205,7 @@ class Evidence(NamedTuple):
     label: float = 0.0
     phase: float = 0.0
     decided: float = 0.0
+    held: float = 0.0
 
 
 def gather_evidence(
@@ -232,6 +238,7 @@ def gather_evidence(
     phases = {term.text for term in weighted.terms if term.kind == "phase"}
     has_phase = any(corpus.counts.get(term) for term in phases)
     runs = _list_runs(query, weighted)
+    askable = _share_asked(weighted, corpus.records)
     evidence: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
         own = frequencies.get(record_id, ())
@@ -251,8 +258,20 @@ def gather_evidence(
             label=float(LABEL_TERM in each.extra),
             phase=float(of_phase),
             decided=float(decided and DECISION_TERMS in each.extra),
+            held=min(1.0, sum(compress(askable, own))) if own else 0.0,
         )
     return evidence
+
+
+def _share_asked(weighted: WeightedQuery, records: int) -> list[float]:
+    """What holding each term adds to `held`."""
+    terms = zip(weighted.terms, weighted.weights, strict=True)
+    asked = [0.0 if term.kind == "frame" else weight for term, weight in terms]
+    whole = min(sum(asked), _TELLING_WORDS * math.log(records + _ORDINARY_TEXTS)) or 1.0
+    return [
+        weight / whole * (1.0 if place in weighted.held else _ALTERNATIVE_FACTOR)
+        for place, weight in enumerate(asked)
+    ]
 
 
 def _weigh_row(weighted: WeightedQuery, row: Sequence[float]) -> float:

@@ -5,9 +5,13 @@ words and the best match of each part; where they do not, the meaning of the who
 taken from the store itself, so one rule holds for talk and for statements. The constants are those
 of a trial on six kinds of sets (`benchmarks/TRIALS.md`); close neighbours of them give the same.
 
-The score is the logistic of that strength, so that scores compare between queries and between
-stores: 0.5 means more likely relevant than not. Ties fall to importance, then to the newer, then to
-the id: the order never depends on the order of the candidates.
+The logistic of that strength is the agreement. In a long question that tells a story, little of it
+is shared even by the memory that answers, so the score is the agreement or what the memory holds of
+what a few telling words could ask, whichever is more: scores compare between queries and between
+stores, and 0.5 means more likely relevant than not. No score is above one before it.
+
+Ties fall to importance, then to the newer, then to the id: the order never depends on the order of
+the candidates.
 """
 
 import math
@@ -49,6 +53,11 @@ _STEP: Final = 0.25
 """The strength that multiplies the odds by e: wide, since one question in five phrasings differs by
 twice as much."""
 
+_HELD: Final = 0.86
+"""The share held of what is asked from which on a memory is as likely meant as not."""
+_HELD_FACTOR: Final = 7.0
+"""What all of what is asked adds to the logit."""
+
 _NAMES: Final = 0.1
 """What it counts to be of the speaker asked for."""
 _ASKS: Final = 0.03
@@ -64,6 +73,8 @@ _DECIDED: Final = 0.1
 _RUN: Final = 0.3
 """What it counts to hold the words of the query in a row."""
 
+_PREFERENCES: Final = 3
+"""The last pieces of a logit: those of `_score_preferences`."""
 _RANK_OFFSET: Final = 60
 _RECENCY_DAYS: Final = 30
 """The half-life of what recency counts."""
@@ -118,17 +129,25 @@ def rank_candidates(
     scored.sort(key=lambda entry: entry[1].id)
     scored.sort(key=lambda entry: entry[1].created_at, reverse=True)
     scored.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
-    ranked = [
-        RankedCandidate(one.id, _logistic(total), logit)
-        for total, one, logit in scored[: limits.CANDIDATES_MAX]
-    ]
+    ranked: list[RankedCandidate] = []
+    highest = math.inf
+    for total, one, logit in scored[: limits.CANDIDATES_MAX]:
+        agreement = score = _logistic(total)
+        likely = total
+        if (found := evidence[one.id]).held:
+            held = weights.similarity * _weigh_held(found) + sum(logit[-_PREFERENCES:])
+            likely = max(total, held)
+        highest = min(highest, likely)
+        if highest > total:
+            score, logit = _logistic(highest), (*logit, highest - total)  # noqa: PLW2901
+        ranked.append(RankedCandidate(one.id, score, logit, agreement))
     return ranked if every_one else drop_weak(ranked)
 
 
 def drop_weak(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     """Those that are worth showing: for which something speaks, and not far behind the best."""
-    least = max([_SHOWN_MIN, *(_BEHIND_MAX * place.score for place in ranked[:1])])
-    return [place for place in ranked if place.score >= least]
+    least = max([_SHOWN_MIN, *(_BEHIND_MAX * place.agreement for place in ranked[:1])])
+    return [place for place in ranked if place.agreement >= least]
 
 
 def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
@@ -150,6 +169,12 @@ def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
         -_LEVEL,
     )
     return [piece / _STEP for piece in pieces]
+
+
+def _weigh_held(each: Evidence) -> float:
+    """The logit by what is held of what is asked; to ask or to sum up costs what it always does."""
+    costs = _ASKS * each.asks + _LABEL * each.label
+    return _HELD_FACTOR * (each.held - _HELD) - costs / _STEP
 
 
 def _score_preferences(
@@ -204,13 +229,13 @@ def select_diverse(
     likeness = dict.fromkeys(words, 0.0)
     chosen: list[RankedCandidate] = []
     while left and len(chosen) < limit:
-        best = max(left, key=lambda each: each.score - _LIKENESS_SHARE * likeness[each.id])
+        best = max(left, key=lambda each: each.agreement - _LIKENESS_SHARE * likeness[each.id])
         chosen.append(best)
         left = [each for each in left if each.id != best.id]
         for each in left:
             likeness[each.id] = max(likeness[each.id], measure_likeness(each.id, best.id))
         left = [each for each in left if likeness[each.id] < _DUPLICATE_LIKENESS]
-    return sorted(chosen, key=lambda each: -each.score)
+    return sorted(chosen, key=lambda each: -each.agreement)
 
 
 def _compute_cosine(one: Sequence[int], other: Sequence[int]) -> float:

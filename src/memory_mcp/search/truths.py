@@ -197,7 +197,10 @@ def mark_hits(
     fields: Mapping[RecordId, SearchFields] = _NO_FIELDS,
 ) -> list[Hit]:
     """The hits in their order, with what the others of them say of each."""
-    scores = {hit.record.id: hit.score for hit in hits if hit.score} if query else {}
+    scores: dict[RecordId, float] = {}
+    for hit in hits if query else ():  # one of the cloud's has only a score
+        if agreed := hit.score if hit.agreement is None else hit.agreement:
+            scores[hit.record.id] = agreed
     best = max(scores.values(), default=0.0)
 
     def replaces(older: Record, newer: Record) -> bool:

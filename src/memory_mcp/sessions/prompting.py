@@ -152,12 +152,14 @@ async def _find_likely(
     local = _without_remote_embedder(workspace)
     matches = await find_local(local, text, view, Filters())
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
-    fits = [place for place in matches.ranked if place.score >= limits.PROMPT_SCORE_MIN]
+    fits = [place for place in matches.ranked if place.agreement >= limits.PROMPT_SCORE_MIN]
     if instructs and not matches.wholes:  # no model has read them
         fits = await find_bearing(matches, text, view)
     elif instructs:
         fits = fits or await _find_leader(matches, view)
-    elif words == "few" and (len(fits) > 1 or any(f.score < limits.PROMPT_FEW_MIN for f in fits)):
+    elif words == "few" and (
+        len(fits) > 1 or any(f.agreement < limits.PROMPT_FEW_MIN for f in fits)
+    ):
         return ()
     likely = [place for place in fits if place.id not in shown and place.id not in read]
     many = 2 * limits.PROMPT_HITS_MAX
@@ -184,7 +186,7 @@ async def _find_leader(matches: Matches, view: View) -> list[RankedCandidate]:
         for place in first
         if place.id in rules or not named.isdisjoint(matches.fields[place.id].body.split())
     ]
-    odds = [place.score / (1 - place.score) for place in ranked]
+    odds = [place.agreement / (1 - place.agreement) for place in ranked]
     best, next_best = heapq.nlargest(2, [*odds, 0.0, 0.0])
     least = max(limits.PROMPT_LEADER_ODDS_MIN, limits.PROMPT_LEADER_LEAD * next_best)
     return [ranked[odds.index(best)]] if best >= least else []
