@@ -473,6 +473,15 @@ def test_a_line_that_is_often_written_does_not_hold_elsewhere(project: Path) -> 
     assert checked(files, made) == "holds (now cfg.yaml:4)"
 
 
+def test_a_file_that_was_empty_has_changed_when_it_is_not(project: Path) -> None:
+    """A blank line is not what it said."""
+    files = LocalCode(project)
+    change(project / "a.txt", "")
+    made = make_citation(files, "a.txt")
+    change(project / "a.txt", "\nsomething\n")
+    assert checked(files, made) == "has changed since"
+
+
 def test_a_line_that_is_often_written_does_not_hold_in_another_file(project: Path) -> None:
     """Not even at the same number between the same lines; one that nobody writes twice does."""
     files = LocalCode(project)

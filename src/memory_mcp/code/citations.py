@@ -148,7 +148,9 @@ def _find_cited(
     """Where what is cited stands unchanged in the file; `other` if nobody says it is the same."""
     if cited.symbol and (knows_symbols(file.path) or not cited.count):
         return replace(place, path=file.path) if _has_symbol(file, cited) else None
-    count = cited.count or (cited.last - cited.first + 1)
+    count = cited.count or (cited.last - cited.first + 1 if cited.first else 0)
+    if not count:  # an empty file has no text that could stand elsewhere
+        return None
     at = _find_lines(file, cited, count, other=other or bool(cited.symbol))
     if at and cited.symbol:
         return replace(place, path=file.path)
