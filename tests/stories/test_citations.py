@@ -473,6 +473,15 @@ def test_a_line_that_is_often_written_does_not_hold_elsewhere(project: Path) -> 
     assert checked(files, made) == "holds (now cfg.yaml:4)"
 
 
+def test_lines_that_are_rewritten_in_place_do_not_hold_by_their_twin(project: Path) -> None:
+    """However distinctive the text is: what stands between the same lines is what was cited."""
+    files = LocalCode(project)
+    change(project / "m.py", TWINS)
+    made = make_citation(files, "m.py:2-3")
+    change(project / "m.py", TWINS.replace("self.connection.close_for_good()", "pass", 1))
+    assert checked(files, made) == "has changed since"
+
+
 def test_a_file_that_was_empty_has_changed_when_it_is_not(project: Path) -> None:
     """A blank line is not what it said."""
     files = LocalCode(project)

@@ -219,6 +219,8 @@ def _find_lines(file: CodeFile, cited: Citation, count: int, *, other: bool) -> 
             return at
     if not other and (cited.first or 1) in found:
         return cited.first or 1
+    if not other and hash_neighbours(lines, cited.first or 1, count) == cited.around:
+        return 0  # rewritten where it stood
     if len(found) == 1 and is_distinctive(lines[found[0] - 1 : found[0] - 1 + count]):
         return found[0]
     return 0
