@@ -285,6 +285,9 @@ async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> Non
         ("src/nowhere.py", "is not there"),
         ("../secret.py", "lies outside of the project"),
         ("/etc/passwd", "lies outside of the project"),
+        ("src/../../secret.py", "lies outside of the project"),
+        (".git/config", "belongs to git"),
+        ("src/../.GIT/config", "belongs to git"),
         ("src/auth/jwt.py:40-72", "ends after the file, which has 13 lines"),
         ("src/auth/jwt.py:9-8", "is no place in the code"),
         ("src/auth/jwt.py#nothing", "does not declare"),
@@ -367,6 +370,10 @@ def test_the_command_lists_what_is_stale(
         ("a.ts", "const a = 1\nclass K {\n  m(): void {}\n}\n", "K.m", "3-3"),
         ("a.js", "function f() {\n  return 1\n}\n", "f", "1-3"),
         ("a.go", "package a\nfunc (t T) M() {\n}\ntype T struct{}\n", "M", "2-3"),
+        ("b.go", "package a\nfunc (t *T[K]) M() {\n}\nfunc (u U) M() {\n}\n", "T.M", "2-3"),
+        ("b.rs", "struct S;\nimpl<T> S<T> {\n fn f() {\n }\n}\n", "S", "1-1"),
+        ("c.rs", "struct S;\nimpl<T> S<T> {\n fn f() {\n }\n}\n", "S.f", "3-4"),
+        ("B.java", "class A {\n int MAX = 1;\n}\n", "A.MAX", "2-2"),
         ("a.rs", "struct S;\nimpl S {\n fn f() {\n }\n}\n", "S.f", "3-4"),
         ("A.java", "class A {\n int f() {\n  return 1;\n }\n}\n", "A.f", "2-4"),
     ],
@@ -375,7 +382,137 @@ def test_symbols_are_found_in_each_language(name: str, code: str, symbol: str, l
     """Python by itself, the others with the extra `code`."""
     if not knows_symbols(name):
         pytest.skip("the extra `code` is not installed")
-    found_at = find_symbol(list_symbols(name, code), symbol)
-    assert found_at is not None
-    assert f"{found_at[0]}-{found_at[1]}" == lines
-    assert find_symbol(list_symbols(name, code), "nothing") is None
+    ((first, last),) = (
+        place
+        for places in find_symbol(list_symbols(name, code), symbol).values()
+        for place in places
+    )
+    assert f"{first}-{last}" == lines
+    assert not find_symbol(list_symbols(name, code), "nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "symbol", "told"),
+    [
+        ("a.py", "class A:\n f = 1\nclass B:\n f = 1\n", "f", "A.f (2-2), B.f (4-4)"),
+        ("a.py", "def f(): pass\ndef f(): return 1\n", "f", "f (1-1), f (2-2)"),
+        ("a.go", "package a\nfunc (s S) M() {}\nfunc (t T) M() {}\n", "M", "S.M (2-2), T.M (3-3)"),
+        (
+            "A.java",
+            "class A {\n void f() {}\n void f(int i) {}\n}\n",
+            "A.f",
+            "A.f (2-2), A.f (3-3)",
+        ),
+    ],
+)
+def test_a_name_that_is_declared_more_than_once_is_not_cited(
+    project: Path, name: str, code: str, symbol: str, told: str
+) -> None:
+    """Which one is meant is not guessed: it is told where each stands."""
+    if not knows_symbols(name):
+        pytest.skip("the extra `code` is not installed")
+    change(project / name, code)
+    made = make_citation(LocalCode(project), f"{name}#{symbol}")
+    assert made == f"names {symbol!r}, which this file declares more than once: {told}"
+
+
+TWINS = textwrap.dedent("""\
+    class Tok:
+        def close(self):
+            self.connection.close_for_good()
+
+    class Kot:
+        def close(self):
+            self.connection.close_for_good()
+    """)
+
+
+def checked(files: LocalCode, made: Citation | str) -> str:
+    """What became of it, without its own name."""
+    assert isinstance(made, Citation)
+    return str(check_citation(files, made)).split(" ", 1)[1]
+
+
+def test_the_text_of_another_symbol_does_not_hold_for_one(project: Path) -> None:
+    """In its file, and in one beside it after its own is gone."""
+    files = LocalCode(project)
+    path = project / "m.py"
+    change(path, TWINS)
+    made = make_citation(files, "m.py#Tok.close")
+    change(path, f"import os\n{TWINS}")
+    assert checked(files, made) == "holds"
+    change(path, TWINS.replace("self.connection.close_for_good()", "pass", 1))
+    assert checked(files, made) == "has changed since"
+    change(path, TWINS[TWINS.index("class Kot") :])
+    assert checked(files, made) == "is gone"
+    change(project / "n.py", TWINS[TWINS.index("class Kot") :])
+    remove(path)
+    assert checked(files, made) == "is gone"
+    change(project / "n.py", TWINS)
+    assert checked(files, made) == "holds (now n.py#Tok.close)"
+
+
+def test_a_symbol_is_kept_by_its_full_name(project: Path) -> None:
+    """By its end alone it would later hold for another."""
+    change(project / "m.py", TWINS.replace("close(self)", "shut(self)", 1))
+    made = make_citation(LocalCode(project), "m.py#shut")
+    assert isinstance(made, Citation)
+    assert made.symbol == "Tok.shut"
+
+
+def test_a_line_that_is_often_written_does_not_hold_elsewhere(project: Path) -> None:
+    """Where it moves with the lines beside it, it does."""
+    files = LocalCode(project)
+    path = project / "cfg.yaml"
+    config = "a:\n  enabled: true\nb:\n  enabled: true\n"
+    change(path, config)
+    made = make_citation(files, "cfg.yaml:2")
+    change(path, config.replace("true", "false", 1))
+    assert checked(files, made) == "has changed since"
+    change(path, f"c:\n  enabled: true\n{config}")
+    assert checked(files, made) == "holds (now cfg.yaml:4)"
+
+
+def test_lines_that_are_rewritten_in_place_do_not_hold_by_their_twin(project: Path) -> None:
+    """However distinctive the text is: what stands between the same lines is what was cited."""
+    files = LocalCode(project)
+    change(project / "m.py", TWINS)
+    made = make_citation(files, "m.py:2-3")
+    change(project / "m.py", TWINS.replace("self.connection.close_for_good()", "pass", 1))
+    assert checked(files, made) == "has changed since"
+
+
+def test_a_file_that_was_empty_has_changed_when_it_is_not(project: Path) -> None:
+    """A blank line is not what it said."""
+    files = LocalCode(project)
+    change(project / "a.txt", "")
+    made = make_citation(files, "a.txt")
+    change(project / "a.txt", "\nsomething\n")
+    assert checked(files, made) == "has changed since"
+
+
+def test_a_line_that_is_often_written_does_not_hold_in_another_file(project: Path) -> None:
+    """Not even at the same number between the same lines; one that nobody writes twice does."""
+    files = LocalCode(project)
+    change(
+        project / "a.py",
+        "def a():\n    pass\n    return None\n    # what nobody else is likely to write\n",
+    )
+    short, long = (make_citation(files, f"a.py:{line}") for line in (3, 4))
+    change(
+        project / "b.py",
+        "def b():\n    pass\n    return None\n\n    # what nobody else is likely to write\n",
+    )
+    remove(project / "a.py")
+    assert checked(files, short) == "is gone"
+    assert checked(files, long) == "holds (now b.py:5)"
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
+async def test_a_full_path_is_cited_by_the_one_from_the_project(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """The tools of a client speak full paths, and some write `..`; names alone resolve them."""
+    async with agent(settings, "auto") as client:
+        await cite(client, f"{source.parents[2]}/{place}", f"src/../{place}")
+        assert (await found(client))["cites"] == [f"{place} holds"]

@@ -9,6 +9,8 @@ from memory_mcp.domain.citations import (
     Checked,
     CitedPlace,
     hash_lines,
+    hash_neighbours,
+    is_distinctive,
     parse_place,
 )
 from memory_mcp.domain.code_files import CodeFile
@@ -21,6 +23,12 @@ from memory_mcp.ports import CodeFiles
 
 _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
+_NAMED_MAX: Final = 5
+"""Declarations of one name that are told."""
+_OPENING: Final = compile_later(
+    r"\s*(?:(?:export|default|public|abstract|pub|async)\s+)*"
+    r"(?:class|def|impl|interface|trait|enum|mod|namespace)\s+([\w$]+)"
+)
 _MENTION: Final = compile_later(
     r"(?<![\w/@:.-])((?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(:\d+(?:-\d+)?|#[\w.]+)?"
 )
@@ -46,7 +54,7 @@ def cite_places(
         )
         if isinstance(made, str):
             notes.append(f"Not cited: {each[:200]!r} {made}.")
-        else:
+        elif made not in found:
             found.append(made)
     return tuple(found), tuple(notes)
 
@@ -94,13 +102,12 @@ def _check_file(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
     """What became of it in the file where it is to be found."""
     if file.blob == cited.blob:
         return Checked(str(place), "holds")
-    if found := _find_lines(file, cited):
-        now = replace(place, path=file.path) if cited.symbol else found
+    if now := _find_cited(file, place, cited):
         return Checked(str(place), "holds", "" if now == place else str(now))
     now = "" if file.path == place.path else str(replace(place, path=file.path))
     there = len(file.lines) >= cited.first
     if cited.symbol and knows_symbols(file.path):
-        there = find_symbol(file.list_symbols(list_symbols), cited.symbol) is not None
+        there = bool(find_symbol(file.list_symbols(list_symbols), cited.symbol))
     return Checked(str(place), "changed", now) if there else Checked(str(place), "gone")
 
 
@@ -130,26 +137,93 @@ def _find_same(
             continue
         if file.blob == cited.blob:
             return Checked(str(place), "holds", str(replace(place, path=path)))
-        if (cited.first or cited.symbol) and (lines := _find_lines(file, cited)):
-            now = replace(place, path=path) if cited.symbol else lines
+        if (cited.first or cited.symbol) and (now := _find_cited(file, place, cited, other=True)):
             return Checked(str(place), "holds", str(now))
     return None
 
 
-def _find_lines(file: CodeFile, cited: Citation) -> CitedPlace | None:
-    """Where the cited lines stand in the file now: mostly where they stood."""
-    first, last = cited.first, cited.last
-    if cited.symbol and not cited.count:  # the first that were written do not say how many lines
-        first, last = find_symbol(file.list_symbols(list_symbols), cited.symbol) or (0, 0)
-    count = cited.count or (last - first + 1 if first else 0)
-    if not count:
+def _find_cited(
+    file: CodeFile, place: CitedPlace, cited: Citation, *, other: bool = False
+) -> CitedPlace | None:
+    """Where what is cited stands unchanged in the file; `other` if nobody says it is the same."""
+    if cited.symbol and (knows_symbols(file.path) or not cited.count):
+        return replace(place, path=file.path) if _has_symbol(file, cited) else None
+    count = cited.count or (cited.last - cited.first + 1 if cited.first else 0)
+    if not count:  # an empty file has no text that could stand elsewhere
         return None
-    same = file.lines[first - 1 : last] if first else []
-    if len(same) == count and hash_lines(same) == cited.text:
-        at = first
-    else:
-        at = file.find_text(cited.text, count, cited.size)
+    at = _find_lines(file, cited, count, other=other or bool(cited.symbol))
+    if at and cited.symbol:
+        return replace(place, path=file.path)
     return CitedPlace(file.path, at, at + count - 1) if at else None
+
+
+def _has_symbol(file: CodeFile, cited: Citation) -> bool:
+    """Whether the file declares the symbol, by that name in full, with the cited text.
+
+    The same text under another name is another symbol. A file that is being worked on may not say
+    what it declares: then the text has to be the only one, and distinctive.
+    """
+    if cited.count:
+        found = file.find_text(cited.text, cited.count, cited.size)
+        if not found:
+            return False
+        if any(_is_enclosed(file.lines, at, cited.symbol) for at in found):
+            return True
+    known = file.list_symbols(list_symbols)
+    if not known and cited.count:
+        return bool(_find_lines(file, cited, cited.count, other=True))
+    named = find_symbol(known, cited.symbol)
+    return len(named) == 1 and any(
+        hash_lines(file.lines[first - 1 : last]) == cited.text
+        for places in named.values()
+        for first, last in places
+    )
+
+
+def _is_enclosed(lines: Sequence[str], at: int, symbol: str) -> bool:
+    """Whether the lines around a symbol's text say its full name, which spares parsing the file.
+
+    The text itself says the last name. What encloses it is indented less, each by a word and its
+    name (`class Tokens`). False where only the syntax tells.
+    """
+    *outer, _ = symbol.split(".")
+    depth = _indent(lines[at - 1])
+    while depth and outer:
+        at = next(
+            (n for n in range(at - 1, 0, -1) if lines[n - 1] and _indent(lines[n - 1]) < depth), 0
+        )
+        found = _OPENING.match(lines[at - 1]) if at else None
+        if found is None or found[1] != outer.pop():
+            return False
+        depth = _indent(lines[at - 1])
+    return not depth and not outer
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _find_lines(file: CodeFile, cited: Citation, count: int, *, other: bool) -> int:
+    """Where the cited lines stand in the file now; 0 if nowhere.
+
+    It is the one place where the lines beside them are the same too, or where they stood. Another
+    place is theirs only if there is no third and the text is distinctive. In an `other` file the
+    lines beside them prove nothing unless all together are distinctive, nor does a line's number.
+    """
+    found = file.find_text(cited.text, count, cited.size)
+    lines = file.lines
+    beside = [at for at in found if hash_neighbours(lines, at, count) == cited.around]
+    if len(beside) == 1:
+        at = beside[0]
+        if not other or is_distinctive(lines[max(0, at - 2) : at + count]):
+            return at
+    if not other and (cited.first or 1) in found:
+        return cited.first or 1
+    if not other and hash_neighbours(lines, cited.first or 1, count) == cited.around:
+        return 0  # rewritten where it stood
+    if len(found) == 1 and is_distinctive(lines[found[0] - 1 : found[0] - 1 + count]):
+        return found[0]
+    return 0
 
 
 def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation | str:
@@ -160,35 +234,52 @@ def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation 
     file = files.read(place.path)
     if isinstance(file, str):
         return file
+    place = replace(place, path=file.path)
     found = _find_place(file, place)
     if isinstance(found, str):
         return found
-    first, last = found
+    symbol, first, last = found
     lines = file.lines[first - 1 : last] if first else file.lines
     return Citation(
         path=place.path,
         first=0 if place.symbol else first,
         last=0 if place.symbol else last,
-        symbol=place.symbol,
+        symbol=symbol,
         text=hash_lines(lines),
         count=len(lines),
         size=sum(map(len, lines)),
+        around=hash_neighbours(file.lines, first, len(lines)) if place.first else "",
         blob=file.blob,
         commit=commit,
     )
 
 
-def _find_place(file: CodeFile, place: CitedPlace) -> tuple[int, int] | str:
-    """The first and last line of the place, 0 for the whole file; or why it cannot be cited."""
-    found: tuple[int, int] | None = place.first, place.last
-    if place.symbol and not knows_symbols(place.path):
-        return "names a symbol, and of this language only lines can be cited here"
+def _find_place(file: CodeFile, place: CitedPlace) -> tuple[str, int, int] | str:
+    """The symbol in full, and the first and last line, 0 for the whole file; or what is wrong."""
+    symbol, first, last = "", place.first, place.last
     if place.symbol:
-        found = find_symbol(file.list_symbols(list_symbols), place.symbol)
-    if found is None:
-        return f"names {place.symbol!r}, which this file does not declare"
-    if found[1] > len(file.lines):
+        found = _find_declaration(file, place.symbol)
+        if isinstance(found, str):
+            return found
+        symbol, first, last = found
+    if last > len(file.lines):
         return f"ends after the file, which has {len(file.lines)} lines"
-    if found[1] - found[0] >= _LINES_MAX:
+    if last - first >= _LINES_MAX:
         return f"has more than {_LINES_MAX:,} lines: cite what matters"
-    return found
+    return symbol, first, last
+
+
+def _find_declaration(file: CodeFile, symbol: str) -> tuple[str, int, int] | str:
+    if not knows_symbols(file.path):
+        return "names a symbol, and of this language only lines can be cited here"
+    named = find_symbol(file.list_symbols(list_symbols), symbol)
+    found = [(name, *lines) for name, places in named.items() for lines in places]
+    found.sort(key=lambda each: each[1:])
+    if len(found) == 1:
+        name, first, last = found[0]
+        return (name if parse_place(f"{file.path}#{name}") else symbol), first, last
+    if not found:
+        return f"names {symbol!r}, which this file does not declare"
+    several = ", ".join(f"{name} ({first}-{last})" for name, first, last in found[:_NAMED_MAX])
+    more = ", …" if len(found) > _NAMED_MAX else ""
+    return f"names {symbol!r}, which this file declares more than once: {several}{more}"

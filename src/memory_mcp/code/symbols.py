@@ -36,17 +36,21 @@ def list_symbols(path: str, source: str) -> Symbols:
     """The symbols that the file declares; none of one that is being worked on."""
     ending = _find_ending(path)
     try:
-        return dict(_list_python(source) if ending in _PYTHON else _list_others(ending, source))
+        found: dict[str, list[tuple[int, int]]] = {}
+        for name, lines in (
+            _list_python(source) if ending in _PYTHON else _list_others(ending, source)
+        ):
+            found.setdefault(name, []).append(lines)
     except (SyntaxError, ValueError, RecursionError):
         return {}
+    return {name: sorted(places) for name, places in found.items()}
 
 
-def find_symbol(known: Symbols, symbol: str) -> tuple[int, int] | None:
-    """The first and last line of the symbol, named in full (`Class.method`) or by its end."""
+def find_symbol(known: Symbols, symbol: str) -> Symbols:
+    """The declarations of the symbol, named in full (`Class.method`) or by its end."""
     if symbol in known:
-        return known[symbol]
-    ends = [place for name, place in known.items() if name.endswith(f".{symbol}")]
-    return ends[0] if len(ends) == 1 else None
+        return {symbol: known[symbol]}
+    return {name: places for name, places in known.items() if name.endswith(f".{symbol}")}
 
 
 def _find_ending(path: str) -> str:
@@ -79,14 +83,32 @@ def _list_others(ending: str, source: str) -> Iterator[tuple[str, tuple[int, int
     waiting: list[tuple[str, Any]] = [("", parser.parse(source.encode(errors="replace")).root_node)]
     while waiting:
         prefix, node = waiting.pop()
-        # an `impl` of Rust has a type instead of a name
-        named: Any = node.child_by_field_name("name") or node.child_by_field_name("type")
+        # an `impl` of Rust has a type instead of a name; it declares what is in it, not that type
+        is_impl = node.type == "impl_item"
+        named: Any = node.child_by_field_name("type" if is_impl else "name")
         inner = prefix
         if named is not None and _declares(node.type):
-            name: str = prefix + named.text.decode(errors="replace")
-            yield name, (node.start_point[0] + 1, node.end_point[0] + 1)
+            name = prefix + _name_receiver(node) + _read_name(named)
+            if not is_impl:
+                yield name, (node.start_point[0] + 1, node.end_point[0] + 1)
             inner = f"{name}."
         waiting += [(inner, child) for child in reversed(node.named_children)]
+
+
+def _read_name(named: Any) -> str:
+    """The name without parameters of its type (`S<T>`), as it can be cited."""
+    text: str = named.text.decode(errors="replace")
+    return text.partition("<")[0].strip()
+
+
+def _name_receiver(node: Any) -> str:
+    """The type to which a method of Go belongs (`func (s *S[T]) Run()`), with its dot."""
+    receiver: Any = node.child_by_field_name("receiver")
+    if receiver is None:
+        return ""
+    text: str = receiver.text.decode(errors="replace")
+    words = text.partition("[")[0].strip("() ").replace("*", " ").split()
+    return f"{words[-1]}." if words else ""
 
 
 def _declares(kind: str) -> bool:

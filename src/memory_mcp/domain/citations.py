@@ -17,8 +17,9 @@ _PATH_CHARS_MAX: Final = 400
 _SYMBOL_CHARS_MAX: Final = 200
 _LINE_MAX: Final = 1_000_000
 _HASH_DIGITS: Final = 32
+_DISTINCTIVE_CHARS: Final = 24
 _SOURCE: Final = compile_later(
-    r"(?P<path>[^\0:#]+?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?|#(?P<symbol>[\w$.:]+))?"
+    r"(?P<path>(?:[A-Za-z]:[\\/])?[^\0:#]+?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?|#(?P<symbol>[\w$.:]+))?"
 )
 
 
@@ -62,6 +63,22 @@ def hash_lines(lines: Sequence[str]) -> str:
     """The hash of a text by its lines."""
     text = "\n".join(lines)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
+
+
+def hash_neighbours(lines: Sequence[str], first: int, count: int) -> str:
+    """The hash of the nearest lines with something in them, before and behind these lines."""
+    before = next((lines[at] for at in range(first - 2, -1, -1) if lines[at]), "")
+    behind = next((lines[at] for at in range(first - 1 + count, len(lines)) if lines[at]), "")
+    return hash_lines([before, behind])
+
+
+def is_distinctive(lines: Sequence[str]) -> bool:
+    """Whether a text is hardly written twice by chance.
+
+    What code says again and again (`return None`, `enabled: true`, three lines for an `err` of Go,
+    `except Exception: pass`) has fewer letters and digits, however many lines it has.
+    """
+    return sum(each.isalnum() for line in lines for each in line) >= _DISTINCTIVE_CHARS
 
 
 @frozen

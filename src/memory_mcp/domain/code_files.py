@@ -1,13 +1,13 @@
 """A file of code as a value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
 from memory_mcp.domain.citations import hash_lines, split_lines
 
-Symbols = Mapping[str, tuple[int, int]]
-"""The first and last line of each symbol, by its full name."""
+Symbols = Mapping[str, Sequence[tuple[int, int]]]
+"""The first and last line of each declaration of a symbol, by its full name."""
 
 
 class CodeFile:
@@ -21,7 +21,7 @@ class CodeFile:
         self.blob = blob
         self.text = text
         self._symbols: Symbols | None = None
-        self._found: dict[str, int] = {}
+        self._found: dict[str, Sequence[int]] = {}
 
     @cached_property
     def lines(self) -> list[str]:
@@ -38,20 +38,19 @@ class CodeFile:
             self._symbols = find(self.path, self.text)
         return self._symbols
 
-    def find_text(self, text: str, count: int, size: int) -> int:
-        """Where a text of this hash, so many lines and characters begins; 0 if it is not here.
+    def find_text(self, text: str, count: int, size: int) -> Sequence[int]:
+        """The lines at which a text of this hash, so many lines and characters begins.
 
         Only what has as many characters is hashed; all of it, where their number is not known.
         """
         if text not in self._found:
-            self._found[text] = self._find_text(text, count, size)
+            self._found[text] = tuple(self._find_text(text, count, size))
         return self._found[text]
 
-    def _find_text(self, text: str, count: int, size: int) -> int:
+    def _find_text(self, text: str, count: int, size: int) -> Iterator[int]:
         sums = self.sums
         for at, (start, end) in enumerate(zip(sums, sums[count:], strict=False)):
             if (not size or end - start == size) and hash_lines(
                 self.lines[at : at + count]
             ) == text:
-                return at + 1
-        return 0
+                yield at + 1

@@ -249,8 +249,8 @@ class Citation(FrozenModel):
     """A place in the code that a memory rests on, as it was when the memory was written.
 
     Lines `first` to `last`, or a symbol, or the whole file. `text` is the hash of the cited lines
-    (`domain.citations`), `count` are these, and `size` their characters; `blob` is git's hash of
-    the file.
+    (`domain.citations`), `count` are these, and `size` their characters; `around` is the hash of
+    the lines beside them; `blob` is git's hash of the file.
     """
 
     path: Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -260,6 +260,7 @@ class Citation(FrozenModel):
     text: Commit = ""
     count: StrictInt = Field(default=0, ge=0, le=10_000_000)
     size: StrictInt = Field(default=0, ge=0, le=1_000_000_000)
+    around: Commit = ""
     blob: Commit = ""
     commit: Commit = ""
 

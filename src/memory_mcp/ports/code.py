@@ -13,8 +13,9 @@ class CodeFiles(Protocol):
     """The files of the work tree.
 
     - `read` returns a text file by its path from the work tree, or why it cannot be cited: it is
-      outside, not there, no text, too large, or a link leads to it. It reads a file again only
-      when that has changed.
+      outside, git's own, not there, no text, too large, or a link leads to it. It takes a full path
+      and one with `..` too, and resolves them by their names alone: the file's `path` is the short
+      one. It reads a file again only when that has changed.
     - `list_similar` returns the paths of at most `SIMILAR_MAX` other files in which a text of this
       one may stand now: files of the same name, and of the same kind in its folder.
     - `find_renamed` returns the path to which a file of this commit was renamed since, as git sees

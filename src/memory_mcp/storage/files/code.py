@@ -30,6 +30,7 @@ _ASKED_MAX: Final = 200
 """Answers of git that are kept, each about a commit, or about one kind of files."""
 _LISTED_SECONDS: Final = 1.0
 _ENDING: Final = compile_later(r"\.\w{1,16}")
+_GIT_DIR: Final = ".git"
 _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
@@ -91,8 +92,12 @@ class LocalCode:
         self._unasked = set[str]()
 
     def read(self, path: str) -> CodeFile | str:
-        if not path or os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
+        named = self._name_inside(path)
+        if not named:
             return "lies outside of the project"
+        if _GIT_DIR in named.lower().split("/"):
+            return "belongs to git, not to the code"
+        path = named
         stamp = stamp_file(os.path.join(self._root, path))
         known = self._known.get(path)
         if known is None or stamp is None or known[0] != stamp:
@@ -104,6 +109,18 @@ class LocalCode:
                 self._known.popitem(last=False)
         self._known.move_to_end(path)
         return known[1]
+
+    def _name_inside(self, path: str) -> str:
+        """The path from the work tree, by names alone; '' for what is not below it."""
+        if not path or "\0" in path:
+            return ""
+        if os.path.isabs(path):
+            named = os.path.normpath(path)
+            roots = self._root, os.path.realpath(self._root)
+            root = next((each for each in roots if named.startswith(each + os.sep)), "")
+            path = named[len(root) + 1 :] if root else os.pardir
+        named = os.path.normpath(path).replace(os.sep, "/")
+        return "" if named == os.curdir or named.split("/")[0] == os.pardir else named
 
     def _load(self, path: str) -> CodeFile | str:
         try:
