@@ -239,13 +239,6 @@ async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_
 ) -> None:
     """A short list is not taken for all there is; and git says how to get the rest."""
     bring = "git checkout {} -- .claude/memory"
-
-    async def told(w: GitWorld) -> list[str]:
-        w.told.clear()
-        for _ in range(2):
-            await w.search()
-        return w.told
-
     async with parted(settings, project, mode, ignored=False) as w:
         await w.write(C)
         tip = w.commit("c")
@@ -265,6 +258,43 @@ async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_
             await bring_here(settings, mode, tip[:8])
         w.git(*bring.format(tip[:8]).split()[1:])
         assert await w.recalled() == {A, B, C}
+
+
+async def told(w: GitWorld) -> list[str]:
+    """What two looks tell."""
+    w.told.clear()
+    for _ in range(2):
+        await w.search()
+    return w.told
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+@pytest.mark.parametrize(("written", "said"), [((B,), "1 memory"), ((B, C), "2 memories")])
+async def test_what_was_committed_and_left_at_once_is_told_once(
+    settings: Settings, project: Path, mode: GitMode, written: tuple[str, ...], said: str
+) -> None:
+    """Nobody looked between the commit and the checkout; a squash brings all of it."""
+    make_world(project, ignored=False)
+    async with agent(in_git(settings, mode), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        assert await told(w) == []
+        w.git("switch", "-q", "-c", "feature")
+        for content in written:
+            await w.write(content)
+            w.commit(content)
+        w.git("switch", "-q", "main")
+        assert await told(w) == [f"Git is on main now: it took the files of {said} away."]
+        w.git("switch", "-q", "feature")
+        assert await told(w) == [f"Git is on feature now: it brought the files of {said}."]
+        w.git("switch", "-q", "main")
+        assert await told(w) == [f"Git is on main now: it took the files of {said} away."]
+        w.git("merge", "-q", "--squash", "feature")
+        w.git("commit", "-q", "-m", "squashed")
+        assert await told(w) == [f"Git is on main now: it brought the files of {said}."]
+        assert await w.recalled() == {A, *written}
 
 
 async def head_of(w: GitWorld) -> str:
