@@ -72,6 +72,12 @@ class RefStep:
         return self.message.rpartition(" to ")[2] if went else ""
 
     @property
+    def leaves(self) -> str:
+        """The branch from which HEAD went, if it did."""
+        went = self.message.startswith("checkout: moving from ")
+        return self.message.split(" ")[3] if went else ""
+
+    @property
     def resets(self) -> bool:
         return self.message.startswith(("reset:", "branch: Reset"))
 
