@@ -178,7 +178,7 @@ async def test_head_differs_and_a_move_is_missing(settings: Settings, project: P
 
     assert found["head-differs"].severity == "must"
     assert not found["head-differs"].repaired
-    assert "move memory-head.json away" in found["head-differs"].remedy
+    assert f"move {path} away" in found["head-differs"].remedy
     assert path.read_bytes() == edited
 
 

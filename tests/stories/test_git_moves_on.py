@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from command_line import Run
-from doors import agent, call, history, read, records, trust
+from doors import agent, call, history, read, records, seal, trust
 from git_world import GitWorld, in_git, make_world
 from hooked import context_of, hook
+from patient import examine
 from real_git import commit_all, git
 
 from memory_mcp import bootstrap, branches, code
@@ -239,13 +240,6 @@ async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_
 ) -> None:
     """A short list is not taken for all there is; and git says how to get the rest."""
     bring = "git checkout {} -- .claude/memory"
-
-    async def told(w: GitWorld) -> list[str]:
-        w.told.clear()
-        for _ in range(2):
-            await w.search()
-        return w.told
-
     async with parted(settings, project, mode, ignored=False) as w:
         await w.write(C)
         tip = w.commit("c")
@@ -265,6 +259,80 @@ async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_
             await bring_here(settings, mode, tip[:8])
         w.git(*bring.format(tip[:8]).split()[1:])
         assert await w.recalled() == {A, B, C}
+
+
+async def told(w: GitWorld) -> list[str]:
+    """What two looks tell."""
+    w.told.clear()
+    for _ in range(2):
+        await w.search()
+    return w.told
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+@pytest.mark.parametrize(("written", "said"), [((B,), "1 memory"), ((B, C), "2 memories")])
+async def test_what_was_committed_and_left_at_once_is_told_once(
+    settings: Settings, project: Path, mode: GitMode, written: tuple[str, ...], said: str
+) -> None:
+    """Nobody looked between the commit and the checkout; a squash brings all of it."""
+    make_world(project, ignored=False)
+    async with agent(in_git(settings, mode), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        assert await told(w) == []
+        w.git("switch", "-q", "-c", "feature")
+        for content in written:
+            await w.write(content)
+            w.commit(content)
+        w.git("switch", "-q", "main")
+        assert await told(w) == [f"Git is on main now: it took the files of {said} away."]
+        w.git("switch", "-q", "feature")
+        assert await told(w) == [f"Git is on feature now: it brought the files of {said}."]
+        w.git("switch", "-q", "main")
+        assert await told(w) == [f"Git is on main now: it took the files of {said} away."]
+        w.git("merge", "-q", "--squash", "feature")
+        w.git("commit", "-q", "-m", "squashed")
+        assert await told(w) == [f"Git is on main now: it brought the files of {said}."]
+        assert await w.recalled() == {A, *written}
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+async def test_what_a_deleted_branch_had_alone_is_named_by_its_commit(
+    settings: Settings, project: Path, mode: GitMode
+) -> None:
+    """No branch reaches it any more, and git still has it; once it is back, nothing is said."""
+    async with parted(settings, project, mode, ignored=False) as w:
+        await w.write(C)
+        tip = w.commit("c")
+        w.git("switch", "-q", "main")
+        w.git("branch", "-q", "-D", "feature")
+        command = f"git checkout {tip[:8]} -- .claude/memory"
+        waiting = "2 memories: written on feature, not merged here"
+        assert f"{waiting} (not recalled here; `{command}`)" in await head_of(w)
+        w.git(*command.split()[1:])
+        w.commit("kept")
+        assert await w.recalled() == {A, B, C}
+        assert "not recalled here" not in await head_of(w)
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+async def test_the_doctor_finds_no_fault_with_what_another_branch_has(
+    settings: Settings, project: Path, mode: GitMode
+) -> None:
+    """Moves and checkpoints that git took with a checkout are not lost."""
+    async with parted(settings, project, mode, ignored=False) as w:
+        await seal(w.client, "Sessions chosen", phase=1)
+        await w.write(C)
+        w.commit("c")
+        await w.recalled()
+        for branch in ("main", "feature"):
+            w.git("switch", "-q", branch)
+            await w.recalled()
+            assert await examine(in_git(settings, mode)) == {}
 
 
 async def head_of(w: GitWorld) -> str:

@@ -44,6 +44,10 @@ class Overtaken:
     other: Workspace
     times: int = 1
 
+    @property
+    def place(self) -> str:
+        return self.heads.place
+
     async def read(self) -> Head | None:
         return await self.heads.read()
 

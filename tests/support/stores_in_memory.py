@@ -130,6 +130,7 @@ class MemoryHeads:
 
     def __init__(self) -> None:
         self.history: list[Record] = []
+        self.place = "the head in memory"
         self._head: Head | None = None
 
     async def read(self) -> Head | None:

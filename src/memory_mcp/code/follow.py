@@ -234,12 +234,17 @@ async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> 
 
 
 async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGroup]:
-    """Memories that are committed on other branches alone, or on the commit that a reset left."""
+    """Memories that are committed on other branches alone, or on the commit that a reset left.
+
+    A branch that is gone has no name for git any more: its last commit is named.
+    """
     place = git.history.look()
     if git.mode == "off" or not git.history.load().with_code or not place.commit:
         return []
     try:
         tips = await asyncio.to_thread(git.history.list_tips)
+        gone = await asyncio.to_thread(git.history.list_left)
+        tips = {**tips, **gone}
         ask = git.history.compare_memories
         found = await asyncio.to_thread(ask, place.commit, [*tips.values()])
     except GitSilentError:
@@ -249,7 +254,8 @@ async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGr
     known = await index.ids(every) | await index.logged()
     groups: list[GitGroup] = []
     for (branch, commit), each in zip(tips.items(), found, strict=True):
-        fresh, name = each.beyond - known, branch or commit[:_SHORT]
+        fresh, named = each.beyond - known, branch and branch not in gone
+        name = branch if named else commit[:_SHORT]
         known |= fresh
         if fresh:
             mark = Mark("elsewhere", branch, commit) if branch else Mark("reset", "", commit)

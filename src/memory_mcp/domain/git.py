@@ -1,11 +1,12 @@
 """What git says of a work tree, and what this machine remembers of it: values alone."""
 
+from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from memory_mcp.domain.fields import Commit, Name, RecordIds, SegmentField
-from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.ids import RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.record import FrozenModel
 from memory_mcp.frozen import frozen
 
@@ -71,6 +72,12 @@ class RefStep:
         return self.message.rpartition(" to ")[2] if went else ""
 
     @property
+    def leaves(self) -> str:
+        """The branch from which HEAD went, if it did."""
+        went = self.message.startswith("checkout: moving from ")
+        return self.message.split(" ")[3] if went else ""
+
+    @property
     def resets(self) -> bool:
         return self.message.startswith(("reset:", "branch: Reset"))
 
@@ -102,11 +109,16 @@ class CommittedMemories:
 
 @frozen
 class SeenFiles:
-    """The records that git tracked at the last look of this process, and where HEAD was then."""
+    """The records that lay here at the last look of this process, and where HEAD was then."""
 
     commit: str
     moves: int
-    tracked: frozenset[str]
+    at: datetime
+    ids: frozenset[RecordId]
+
+    def precedes(self, id_: RecordId) -> bool:
+        """Whether the record was made since that look; ids know milliseconds."""
+        return parse_id_time(id_) > self.at - timedelta(milliseconds=1)
 
 
 class SeenTree(FrozenModel):

@@ -100,8 +100,8 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
             seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
             own = git.standing.own
             head, stamp = await _catch_up(workspace, git, head, seconds)
-            head = await _update_standing(workspace, git, head)
-            await _tell_files(workspace, git, own)
+            brought = await _tell_files(workspace, git, own)
+            head = await _update_standing(workspace, git, head, brought)
             git.stamp, git.anchors = stamp, head.timeline.anchors
     return head
 
@@ -350,8 +350,10 @@ def _find_parents(timeline: Timeline, tips: Sequence[SegmentId]) -> tuple[Segmen
     return tuple(dict.fromkeys(parents)) or (ROOT,)
 
 
-async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -> Head:
-    """Compute where memories stand, and tell once what is shown no more, or again.
+async def _update_standing(
+    workspace: Workspace, git: GitFollower, head: Head, told: Collection[RecordId] = ()
+) -> Head:
+    """Compute where memories stand, and tell once what is shown no more, or again, if not `told`.
 
     Whoever looks writes anchors first and then the state, which forgets their claims. So the head
     is read after the state: by an older one, what was anchored meanwhile would stand everywhere.
@@ -382,14 +384,21 @@ async def _update_standing(workspace: Workspace, git: GitFollower, head: Head) -
     own = next((s for s in timeline.tips(MAIN) if state.may_write(s, tree.branch)), None)
     before, git.standing = git.standing, Standing(found.marks, found.hides, own)
     if git.mode == "follow" and not workspace.policy.meta:
-        await _tell_moves(workspace, git, timeline, before, tree.branch)
+        await _tell_moves(workspace, git, timeline, before, told)
     return head
 
 
 async def _tell_moves(
-    workspace: Workspace, git: GitFollower, timeline: Timeline, before: Standing, branch: str
+    workspace: Workspace,
+    git: GitFollower,
+    timeline: Timeline,
+    before: Standing,
+    told: Collection[RecordId],
 ) -> None:
-    """Tell what is recalled no more since the last look, and what is recalled again."""
+    """Tell what is recalled no more since the last look, and what is recalled again.
+
+    Segments of which git brought a file that was `told` are not told again.
+    """
     chain = timeline.chain(MAIN)
     fresh, back = git.standing.hides - before.hides, before.hides - git.standing.hides
     if not git.looked:  # at the start of a process nothing has changed
@@ -398,11 +407,14 @@ async def _tell_moves(
     if fresh or back:
         workspace.project.changes.note()  # pages and openings are rendered anew
     gone = await count_memories(workspace, timeline, fresh & chain)
-    here = await count_memories(workspace, timeline, back & chain)
+    by_segment = await workspace.project.index.ids_by_segment(back & chain)
+    untold = [segment for segment, ids in by_segment.items() if ids.isdisjoint(told)]
+    here = await count_memories(workspace, timeline, untold)
     if not gone and not here:
         return
     parts = [f"{pluralise(here)} of it recalled again"] if here else []
     parts += [f"{pluralise(gone)} of other commits not recalled here"] if gone else []
+    branch = git.history.load().trees[git.history.name].branch
     text = f"Git is on {branch} now: {' and '.join(parts)}."
     undo = " `memory-mcp undo` keeps them here all the same." if gone else ""
     git.tell(text + undo)
@@ -412,32 +424,43 @@ async def _tell_moves(
         await change_state(git, lambda state: state.model_copy(update={"event": event}))
 
 
-async def _tell_files(workspace: Workspace, git: GitFollower, own: SegmentId | None) -> None:
-    """Tell which memories git took away with their files since the last look, or brought.
+async def _tell_files(
+    workspace: Workspace, git: GitFollower, own: SegmentId | None
+) -> frozenset[RecordId]:
+    """Tell which recalled memories git took away with their files, or brought; the latter.
 
-    What was written in the `own` segment, and committed since, was recalled all the time.
+    What was written since the last look was recalled, too: git may have taken it again. If it was
+    written in the `own` segment, or nothing but work was committed, it was not brought.
     """
-    place = git.history.look()
-    if place.pause not in ("", "detached"):
-        return
-    before = git.files
-    git.files = SeenFiles(place.commit, place.moves, git.history.list_tracked())
-    if before is None or before.tracked == git.files.tracked or workspace.policy.meta:
-        return
-    if all(step.commits_work for step in git.history.list_steps(before.moves)):
-        return
+    place, before = git.history.look(), git.files
+    if place.pause not in ("", "detached") or (before and before.moves == place.moves):
+        return frozenset()
+    index = workspace.project.index
+    here = await index.ids() - git.history.list_tracked_elsewhere().keys()
+    now = workspace.clock.now()
+    git.files = SeenFiles(place.commit, place.moves, now, frozenset(here))
+    if before is None or workspace.policy.meta or not git.history.load().with_code:
+        return frozenset()
+    steps = git.history.list_steps(before.moves)
+    made = [step.new for step in steps if step.commits_work]
     with suppress(GitSilentError):
+        commits = list(dict.fromkeys([before.commit, *made]))
         ask = git.history.compare_memories
-        (found,) = await asyncio.to_thread(ask, before.commit, [place.commit])
-        index = workspace.project.index
-        mine = (await index.ids_by_segment([own] if own else [])).values()
-        brought = found.beyond.difference(*mine)
-        taken = found.lacks - await index.ids(found.lacks)
+        first, *others = await asyncio.to_thread(ask, place.commit, commits)
+        fresh = {id_ for id_ in first.lacks if id_ not in before.ids}
+        mine = set[RecordId]().union(*(await index.ids_by_segment([own] if own else [])).values())
+        if len(made) == len(steps):
+            mine |= {id_ for id_ in fresh if before.precedes(id_)}
+        brought = frozenset(fresh - mine)
+        gone = first.beyond.union(*(each.beyond for each in others)) - here - await index.logged()
+        taken = [id_ for id_ in gone if id_ in before.ids or before.precedes(id_)]
         parts = [f"brought the files of {pluralise(len(brought))}"] if brought else []
         parts += [f"took the files of {pluralise(len(taken))} away"] if taken else []
         if parts:
             where = place.branch or place.commit[:_SHORT]
             git.tell(f"Git is on {where} now: it {' and '.join(parts)}.")
+        return brought
+    return frozenset()
 
 
 async def count_memories(

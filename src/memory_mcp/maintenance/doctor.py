@@ -4,7 +4,8 @@ With `repair` only what needs no guess is repaired. A damaged record or a file o
 for a person.
 """
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal
@@ -19,7 +20,7 @@ from memory_mcp.engine.head import absorb_moves, load_head
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import recover_head
 from memory_mcp.engine.workspace import MemoryBank, Workspace
-from memory_mcp.errors import StoreError
+from memory_mcp.errors import GitSilentError, StoreError
 from memory_mcp.memories.waiting import find_waiting_writes
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.timeline.moves import fold_moves
@@ -29,9 +30,8 @@ from memory_mcp.trust.strangers import find_strangers
 
 _MENDS: Final = "`memory-mcp doctor --repair` mends it; so does the next start of the server."
 _RESTORE_MOVES: Final = (
-    "Another git branch may have the records of the moves: that is no harm. Else restore them from "
-    "git or a backup; or move memory-head.json away and run `memory-mcp doctor --repair`, which "
-    "makes it from those that are left."
+    "Restore the records of the moves from a backup; or move {} away and run `memory-mcp doctor "
+    "--repair`, which makes it from those that are left."
 )
 
 _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
@@ -233,14 +233,28 @@ async def _check_timeline(
         # by what a reader sees: what was forgotten has no records to fold
         if timeline.chain(branch) != folded.chain(branch):
             finding = _finding("head-differs", branch, repaired=complete and repair)
-            found.append(finding if complete else replace(finding, remedy=_RESTORE_MOVES))
+            remedy = finding.remedy if complete else _RESTORE_MOVES.format(workspace.heads.place)
+            found.append(replace(finding, remedy=remedy))
+    gone = set(timeline.checkpoints) - set(folded.checkpoints)
+    missing = timeline.moves - folded.moves
+    if missing and (found or gone) and missing <= await _list_committed(workspace, missing):
+        return []  # another commit of git has them, and the head is told of all commits
     if found and complete and repair:
         update = {"revision": head.revision + 1, "timeline": folded}
         await workspace.heads.replace(head.model_copy(update=update), expected=head.revision)
         return found
-    if gone := sorted(set(timeline.checkpoints) - set(folded.checkpoints)):
-        found.append(_finding("checkpoint-unrecorded", ", ".join(gone)))
+    if gone:
+        found.append(_finding("checkpoint-unrecorded", ", ".join(sorted(gone))))
     return found
+
+
+async def _list_committed(workspace: Workspace, ids: Collection[RecordId]) -> set[RecordId]:
+    """Those of these records that any commit of git has; none if git does not answer."""
+    if workspace.git is None:
+        return set()
+    with suppress(GitSilentError):
+        return await asyncio.to_thread(workspace.git.history.list_committed, ids)
+    return set()
 
 
 def _check_segments(timeline: Timeline, records: list[Record]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from memory_mcp.domain.git import (
     RefStep,
     SeenBranch,
 )
+from memory_mcp.domain.ids import RecordId
 
 
 class GitHistory(Protocol):
@@ -46,6 +47,9 @@ class GitHistory(Protocol):
       of these records do; None if neither.
     - `list_tips`: the newest branches that HEAD does not reach, and under '' the commit at which
       it was before the last reset, merge or rebase.
+    - `list_left`: the same for branches that are gone, which HEAD of this work tree left at commits
+      that no branch reaches and git still has.
+    - `list_committed`: those of these records that any commit has which git still knows.
     - `compare_memories`: for each commit, which memories are committed with it and not with `here`,
       and the other way round; of the first thousand records.
     """
@@ -75,6 +79,8 @@ class GitHistory(Protocol):
     def list_untracked(self, ending: str) -> Sequence[str]: ...
     def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None: ...
     def list_tips(self) -> Mapping[str, str]: ...
+    def list_left(self) -> Mapping[str, str]: ...
+    def list_committed(self, records: Collection[RecordId]) -> set[RecordId]: ...
     def compare_memories(
         self, here: str, commits: Sequence[str]
     ) -> Sequence[CommittedMemories]: ...

@@ -54,6 +54,8 @@ _OPERATIONS: Final = (
 _VISIT: Final = "checkout: moving from "
 _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
 """The line before each object. Within a record no line begins with such a word."""
+_SHORT: Final = 8
+"""Digits of a commit in place of a branch's name."""
 _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
@@ -213,10 +215,15 @@ class LocalGit:
         wanted = sorted(commits)
         if not wanted:
             return set()
-        known = self._ask(["cat-file", "--batch-check=%(objectname) %(objecttype)"], wanted)
-        there = {line.split()[0] for line in known.splitlines() if line.endswith(" commit")}
+        there = self._find_there(wanted)
         listed = self._ask(["rev-list", "--stdin"], [*sorted(there), f"^{head}"]) if there else ""
         return (set(wanted) - there) | there.intersection(listed.split())
+
+    def _find_there(self, commits: Collection[str]) -> set[str]:
+        """Those of these commits that git still has."""
+        asked = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
+        known = self._ask(asked, sorted(commits)) if commits else ""
+        return {line.split()[0] for line in known.splitlines() if line.endswith(" commit")}
 
     def list_commits(self, old: str, new: str) -> list[NewCommit]:
         said = self._ask(
@@ -282,6 +289,33 @@ class LocalGit:
         tips = dict(line.split("\0") for line in listed.splitlines())
         left = read_git_text(os.path.join(self._dir, "ORIG_HEAD"), self._dir).strip()
         return tips | ({"": left} if left and self.find_away([left], "HEAD") else {})
+
+    def list_left(self) -> Mapping[str, str]:
+        left: dict[str, str] = {}
+        for step in self.list_steps(0):
+            if name := step.leaves:
+                name = name[:_SHORT] if name == step.old else name  # HEAD was detached
+                left.pop(name, None)
+                left[name] = step.old
+        listed = self._ask(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
+        for name in listed.splitlines():
+            left.pop(name, None)
+        there = self._find_there({*left.values()})
+        apart = ["rev-list", "--not", "--branches", "HEAD", "--not", "--stdin"]
+        lost = set(self._ask(apart, sorted(there)).split() if there else ())
+        newest = [(name, commit) for name, commit in left.items() if commit in lost]
+        return dict(newest[: -_TIPS_MAX - 1 : -1])
+
+    def list_committed(self, records: Collection[RecordId]) -> set[RecordId]:
+        commits = self._ask(["rev-list", "--all", "--reflog", "--", "*.json"]).splitlines()
+        if not commits:
+            return set()
+        listed = self._ask(
+            ["-c", "core.quotePath=false", "diff-tree", "--stdin", "--root", "-m", "-r",
+             "--no-renames", "--diff-filter=A", "--name-only", "--no-commit-id", "--", "*.json"],
+            commits,
+        )  # fmt: skip
+        return {RecordId(Path(line).stem) for line in listed.splitlines()}.intersection(records)
 
     def compare_memories(self, here: str, commits: Sequence[str]) -> Sequence[CommittedMemories]:
         if not commits:

@@ -115,6 +115,10 @@ class LocalHeads:
         self._cached: tuple[_Stamp, _Loaded | None] | None = None
         self._parsed: _Loaded | None = None
 
+    @property
+    def place(self) -> str:
+        return str(self._head)
+
     async def read(self) -> Head | None:
         cached = self._cached  # a move in another thread may clear it at any moment
         if cached is not None and self._stamp() == cached[0]:

@@ -57,6 +57,10 @@ class PostgresHeads:
         self._known: tuple[int, Head] | None = None
         self._dumped: tuple[Timeline, bytes] | None = None
 
+    @property
+    def place(self) -> str:
+        return self._where
+
     async def read(self) -> Head | None:
         known = self._known
         rows = await self.bank.rows(_READ, {"known": known[0] if known else 0})
