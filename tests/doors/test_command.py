@@ -160,14 +160,14 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
     assert not heavy & modules_of(("doctor",))[0]
 
 
-def test_a_command_imports_neither_package_metadata_nor_the_forms_of_others() -> None:
-    """What reads metadata brings a mail parser along, and each form costs a class."""
+def test_a_command_imports_no_forms_of_others() -> None:
+    """Each form costs a class."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "memory_mcp", "status"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    needless = {"importlib.metadata", "memory_mcp.domain.layers", "memory_mcp.server.forms"}
+    needless = {"memory_mcp.domain.layers", "memory_mcp.server.forms"}
 
     assert {"pydantic", "memory_mcp.branches"} < loaded
     assert not needless & loaded
@@ -179,55 +179,6 @@ def run_fresh(script: str) -> list[str]:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     return done.stdout.split()
-
-
-def test_a_later_pydantic_that_asks_more_of_its_plugins_gets_it() -> None:
-    """Ours stands for one function of a private module, and that one may change."""
-    got = run_fresh(
-        "import sys\n"
-        "sys.argv[1:] = ['hook', '--help']\n"
-        "from memory_mcp.__main__ import _NoPlugins, _PLUGINS\n"
-        "ours = sys.modules[_PLUGINS] = _NoPlugins(_PLUGINS)\n"
-        "from pydantic.plugin._loader import get_plugins, entry_points\n"
-        "import importlib.metadata\n"
-        "print(get_plugins(), entry_points is importlib.metadata.entry_points)\n"
-        "print(sys.modules[_PLUGINS] is not ours)\n"
-    )
-
-    assert got == ["()", "True", "True"]
-
-
-ENDING = """
-import atexit, sys, threading, time
-from memory_mcp.shutdown import end_in_order
-atexit.register(print, "handled")
-if "thread" in sys.argv:
-    late = lambda: (time.sleep(0.1), print("waited"))
-    threading.Thread(target=late).start()
-class Dropped:
-    def __del__(self): print("taken apart")
-kept = Dropped()
-sys.stdout.write("written ")
-end_in_order(3)
-"""
-
-
-@pytest.mark.parametrize(
-    ("others", "status", "said"),
-    [
-        ([], 3, "written handled"),
-        (["thread"], 0, "written waited handled taken apart"),
-    ],
-    ids=["nothing is left", "a thread runs on"],
-)
-def test_an_end_in_order_loses_nothing(others: list[str], status: int, said: str) -> None:
-    """What was written is handed on, handlers run, and no thread is cut short."""
-    done = subprocess.run(
-        [sys.executable, "-c", ENDING, *others], capture_output=True, text=True, check=False
-    )
-
-    assert (done.returncode, done.stderr) == (status, "")
-    assert done.stdout.split() == said.split()
 
 
 def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None:
