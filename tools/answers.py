@@ -75,18 +75,13 @@ class Asked(NamedTuple):
 
 
 async def read_hand(files: Sequence[str], folder: Path) -> list[Asked]:
-    """The questions of these files, each store in a workspace of its own."""
-    found: list[Asked] = []
+    """The questions of these files."""
     stores = [
         store
         for file in files
         for store in json.loads((DATA / f"{file}.json").read_text("utf-8"))["stores"]
     ]
-    async for workspace, store in open_stores(folder, stores):
-        ids = await fill_store(workspace, [each["content"] for each in store["memories"]])
-        known = dict(zip((each["id"] for each in store["memories"]), ids, strict=True))
-        found += [await read_question(workspace, each, known) for each in store["questions"]]
-    return found
+    return await read_stores(stores, folder)
 
 
 async def read_plain(folder: Path) -> list[Asked]:
@@ -105,6 +100,11 @@ async def read_plain(folder: Path) -> list[Asked]:
             for each in answered
         ]
         stores.append({"memories": content["memories"], "questions": questions})
+    return await read_stores(stores, folder)
+
+
+async def read_stores(stores: Sequence[dict[str, Any]], folder: Path) -> list[Asked]:
+    """The questions of these stores, each in a workspace of its own."""
     found: list[Asked] = []
     async for workspace, store in open_stores(folder, stores):
         ids = await fill_store(workspace, [each["content"] for each in store["memories"]])

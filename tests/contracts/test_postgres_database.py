@@ -147,13 +147,8 @@ async def test_a_connection_that_is_lost_in_a_statement_is_replaced(
     assert await database.run(work) not in ended
 
 
-async def test_a_record_whose_answer_was_lost_is_stored_once(
-    bank: Bank, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The commit may have arrived although its answer did not."""
-    store = PostgresRecords(bank, make_fields)
-    record = scribe.record()
-    await store.ids()
+def lose_first_answer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Lose the answer to the first statement that stores a record; the statement, once it is."""
     lost: list[str] = []
 
     async def lose_answer(connection: Any, statement: str, values: Any) -> Any:
@@ -164,6 +159,17 @@ async def test_a_record_whose_answer_was_lost_is_stored_once(
         return rows
 
     monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", lose_answer)
+    return lost
+
+
+async def test_a_record_whose_answer_was_lost_is_stored_once(
+    bank: Bank, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit may have arrived although its answer did not."""
+    store = PostgresRecords(bank, make_fields)
+    record = scribe.record()
+    await store.ids()
+    lost = lose_first_answer(monkeypatch)
     await store.put(record)
 
     assert lost
@@ -177,16 +183,7 @@ async def test_a_new_statement_whose_answer_was_lost_is_stored_once(
     """The second try finds what the first one stored, and takes it for its own."""
     store = PostgresRecords(bank, make_fields)
     record = scribe.record()
-    lost: list[str] = []
-
-    async def lose_answer(connection: Any, statement: str, values: Any) -> Any:
-        rows = await fetch(connection, statement, values)
-        if "INSERT INTO record" in statement and not lost:
-            lost.append(statement)
-            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle")
-        return rows
-
-    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", lose_answer)
+    lost = lose_first_answer(monkeypatch)
 
     assert await store.put_new([record], Stated(record.statement, [], 0))
     assert lost

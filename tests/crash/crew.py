@@ -3,8 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -12,7 +12,7 @@ from typing import Final
 
 from paths import SUPPORT
 
-__all__ = ["Crew", "crew_on"]
+__all__ = ["Crew", "crew_on", "line_of", "waiting"]
 
 ANSWER_SECONDS_MAX: Final = 60
 """How long a worker may say nothing before the test gives up on it: no measure of speed."""
@@ -90,3 +90,32 @@ def crew_on(worker: Path, *arguments: str) -> Generator[Crew]:
         yield crew
     finally:
         crew.end()
+
+
+@contextmanager
+def waiting(
+    worker: Path, each: Sequence[Sequence[str]], name: str
+) -> Generator[list[subprocess.Popen[str]]]:
+    """A process for each of these arguments, which does something each time it is told."""
+    with ExitStack() as ended:
+        crew: list[subprocess.Popen[str]] = []
+        for arguments in each:
+            process = subprocess.Popen(
+                [sys.executable, str(worker), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONPATH": FAKES},
+            )
+            ended.enter_context(process)
+            ended.callback(process.kill)
+            crew.append(process)
+        for process in crew:
+            assert line_of(process) == f"ready {name}"
+        yield crew
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """What it says next."""
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip("\n")

@@ -6,12 +6,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from crew import FAKES, crew_on
+from crew import crew_on, line_of, waiting
 from depth import depth
 from fakes import START, FakeIds
 from nudge_worker import begin, leave
@@ -124,32 +124,6 @@ async def test_a_power_cut_at_any_step_of_leaving_leaves_a_whole_one_or_none(
             return
 
 
-@contextmanager
-def told(root: Path, number: int) -> Generator[list[subprocess.Popen[str]]]:
-    """Processes that begin a session each time they are told."""
-    with ExitStack() as ended:
-        crew: list[subprocess.Popen[str]] = []
-        for _ in range(number):
-            process = subprocess.Popen(
-                [sys.executable, str(WORKER), str(root), "told"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "PYTHONPATH": FAKES},
-            )
-            ended.enter_context(process)
-            ended.callback(process.kill)
-            crew.append(process)
-        for process in crew:
-            assert line_of(process) == "ready told"
-        yield crew
-
-
-def line_of(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().rstrip("\n")
-
-
 def tell(crew: list[subprocess.Popen[str]]) -> list[str]:
     """What each of their sessions showed, where one did; all begin at once."""
     for process in crew:
@@ -165,7 +139,7 @@ def tell(crew: list[subprocess.Popen[str]]) -> list[str]:
 async def test_of_processes_that_begin_together_one_shows_the_best(tmp_path: Path) -> None:
     """Round after round: never two, never none, and nothing is left for the next."""
     make_project(tmp_path)
-    with told(tmp_path, depth(3, PROCESSES)) as crew:
+    with waiting(WORKER, [[str(tmp_path), "told"]] * depth(3, PROCESSES), "told") as crew:
         for number in range(6):
             await leave(tmp_path, f"best {number}", f"second {number}", f"third {number}")
             assert tell(crew) == [f"best {number}"]
@@ -179,7 +153,7 @@ async def test_of_processes_that_ask_sqs_together_one_shows_the_best(
     """The same where the queue is far away, for the sessions of one machine."""
     make_project(tmp_path)
     monkeypatch.setenv("MEMORY_NUDGE_QUEUE", sqs())
-    with told(tmp_path, 3) as crew:
+    with waiting(WORKER, [[str(tmp_path), "told"]] * 3, "told") as crew:
         for number in range(3):
             await leave(tmp_path, f"best {number}", f"second {number}")
             assert tell(crew) == [f"best {number}"]

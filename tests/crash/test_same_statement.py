@@ -1,14 +1,11 @@
 """Sessions of several processes that add the same statement in the same moment."""
 
-import os
 import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from crew import FAKES
+from crew import line_of, waiting
 from depth import depth
 from doors import trust
 from project import all_records, make_project, opened
@@ -24,30 +21,10 @@ PROCESSES = depth(4, 8)
 ROUNDS = depth(2, 40)
 
 
-@contextmanager
-def adders(roots: list[Path]) -> Generator[list[subprocess.Popen[str]]]:
+def adding(roots: list[Path]) -> AbstractContextManager[list[subprocess.Popen[str]]]:
     """Processes that wait for what to add, one on each of these projects in turn."""
-    with ExitStack() as ended:
-        crew: list[subprocess.Popen[str]] = []
-        for number in range(PROCESSES):
-            process = subprocess.Popen(
-                [sys.executable, str(WORKER), str(roots[number % len(roots)])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "PYTHONPATH": FAKES},
-            )
-            ended.enter_context(process)
-            ended.callback(process.kill)
-            crew.append(process)
-        for process in crew:
-            assert line_of(process) == "ready adder"
-        yield crew
-
-
-def line_of(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().rstrip("\n")
+    each = [[str(roots[number % len(roots)])] for number in range(PROCESSES)]
+    return waiting(WORKER, each, "adder")
 
 
 def add_at_once(crew: list[subprocess.Popen[str]], text: str) -> str:
@@ -89,7 +66,7 @@ async def add_rounds(built: BuiltWorkspace, crew: list[subprocess.Popen[str]]) -
 async def test_of_processes_that_add_the_same_one_stores_it(tmp_path: Path) -> None:
     """In files: the others wait for the lock, look again, and find it."""
     root = make_project(tmp_path)
-    with adders([root]) as crew:
+    with adding([root]) as crew:
         async with opened(root) as built:
             await sessions.catch_up(built.workspace)
             await add_rounds(built, crew)
@@ -103,7 +80,7 @@ async def test_of_machines_that_add_the_same_one_stores_it(
     roots = [make_project(tmp_path / name) for name in ("one", "two")]
     for root in roots:
         trust(root / "shop", root / "home")
-    with adders(roots) as crew:
+    with adding(roots) as crew:
         async with opened(roots[0]) as built:
             await sessions.catch_up(built.workspace)
             await add_rounds(built, crew)
