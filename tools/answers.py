@@ -33,6 +33,7 @@ from memory_mcp.domain.search import Filters, Hit  # noqa: E402
 from memory_mcp.engine.head import load_head, make_view  # noqa: E402
 from memory_mcp.engine.records import load_hits  # noqa: E402
 from memory_mcp.engine.workspace import Workspace  # noqa: E402
+from memory_mcp.learnt import Features  # noqa: E402
 from memory_mcp.search import truths  # noqa: E402
 from memory_mcp.search.local import Matches, find_local  # noqa: E402
 from memory_mcp.search.truths import describe_nearness, order_by_truth  # noqa: E402
@@ -44,6 +45,7 @@ HANDS: Final = {
     "our own": ("open/truth_stores_more",),
     "fresh": ("open/fresh-truth_stores",),
     "fresh2": ("open/fresh2-truth_stores", "closed/fresh2-truth_stores"),
+    "fresh3": ("open/fresh3-truth_stores", "closed/fresh3-truth_stores"),
     **{
         path.stem: (f"train/{path.stem}",)
         for path in sorted((DATA / "train").glob("*-truth_stores.json"))
@@ -58,8 +60,6 @@ ROUNDS: Final = 60
 STEP: Final = 0.1
 SHRINK: Final = 3.0
 """How much each weight is drawn to 0."""
-
-Features = Mapping[str, float]
 
 
 class Asked(NamedTuple):

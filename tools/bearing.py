@@ -29,7 +29,7 @@ from prompt_recall import tell_project  # noqa: E402  # the path is set above
 from memory_mcp.domain.search import Filters  # noqa: E402
 from memory_mcp.engine.head import load_head, make_view  # noqa: E402
 from memory_mcp.engine.workspace import Workspace  # noqa: E402
-from memory_mcp.ranking.bearing import Features, weigh  # noqa: E402
+from memory_mcp.learnt import Features, weigh  # noqa: E402
 from memory_mcp.search.local import find_local  # noqa: E402
 from memory_mcp.sessions.prompting import describe_instruction  # noqa: E402
 from memory_mcp.text.prompts import sort_prompt  # noqa: E402
@@ -40,6 +40,7 @@ HANDS: Final = {
     "our own": (DATA / "open" / "prompts_more.json",),
     "fresh": (DATA / "open" / "fresh-prompts.json",),
     "fresh2": (DATA / "open" / "fresh2-prompts.json", DATA / "closed" / "fresh2-prompts.json"),
+    "fresh3": (DATA / "open" / "fresh3-prompts.json", DATA / "closed" / "fresh3-prompts.json"),
     **{path.stem: (path,) for path in sorted((DATA / "train").glob("*-prompts.json"))},
 }
 WEIGHTS: Final = ROOT / "src" / "memory_mcp" / "ranking" / "data" / "bearing.json"
@@ -104,7 +105,7 @@ def learn(cases: Sequence[Case]) -> Learnt:
         for case in cases
         if case.candidates
     ]
-    memory, none = dict.fromkeys(names, 0.0), dict.fromkeys(told[0][1], 0.0)
+    memory, none = dict.fromkeys(names, 0.0), dict.fromkeys(["", *told[0][1]], 0.0)
     squares = dict.fromkeys((*names, *(("none", name) for name in none)), 0.01)
     order = random.Random(1)
     for _ in range(ROUNDS):
@@ -118,7 +119,7 @@ def learn(cases: Sequence[Case]) -> Learnt:
                 slope += SHRINK * memory[name] / len(told)
                 squares[name] += slope * slope
                 memory[name] -= STEP * slope / math.sqrt(squares[name])
-            for name, value in plain.items():
+            for name, value in {"": 1.0, **plain}.items():
                 slope = held * value + SHRINK * none[name] * bool(name) / len(told)
                 squares["none", name] += slope * slope
                 none[name] -= STEP * slope / math.sqrt(squares["none", name])

@@ -27,9 +27,10 @@ from capture import measure_covered  # noqa: E402  # the path is set above
 
 from memory_mcp.domain.captures import CaptureCategory  # noqa: E402
 from memory_mcp.domain.sessions import Turn  # noqa: E402
+from memory_mcp.learnt import Features  # noqa: E402
 from memory_mcp.text import keeping  # noqa: E402
 from memory_mcp.text.capture import find_captures, read_message  # noqa: E402
-from memory_mcp.text.keeping import Features, join_features  # noqa: E402
+from memory_mcp.text.keeping import join_features  # noqa: E402
 
 DATA: Final = ROOT / "benchmarks" / "data"
 TRAIN: Final = DATA / "train"
@@ -37,6 +38,7 @@ HANDS: Final = {
     "strangers": (DATA / "open" / "talk.json", DATA / "closed" / "talk.json"),
     "fresh": (DATA / "open" / "fresh-talk.json",),
     "fresh2": (DATA / "open" / "fresh2-talk.json", DATA / "closed" / "fresh2-talk.json"),
+    "fresh3": (DATA / "open" / "fresh3-talk.json", DATA / "closed" / "fresh3-talk.json"),
     "our own": (ROOT / "tests" / "data" / "talk_of_our_own.json",),
     **{path.stem: (path,) for path in sorted(TRAIN.glob("*-talk.json"))},
 }

@@ -11,15 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import RankedCandidate, SearchFields
+from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.ranking.query import Query
 from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.ranking.words import load_word_table
-
-Features = Mapping[str, float]
 
 _RARITY: Final = 10.0
 """About the rarity of a word that tells: the unit in which rarities are features."""
@@ -88,7 +87,6 @@ def _describe_subjects(telling: Sequence[float]) -> Features:
 def describe_prompt(query: Query, text: str, *, asks: bool) -> Features:
     """What speaks for none of them."""
     return {
-        "": 1.0,
         "terms": math.log1p(len(query.terms)),
         "words": math.log1p(len(text.split())),
         "asks": float(asks),
@@ -102,18 +100,13 @@ def choose_bearing(
     """The candidate that most likely bears on the prompt, and how likely; None of no candidates."""
     if not candidates:
         return None
-    learnt = load_bearing()
+    learnt = load_figures("memory_mcp.ranking", "bearing")
     logits = {id_: weigh(each, learnt["memory"]) for id_, each in candidates.items()}
     none = weigh(prompt, learnt["none"])
     best = max(logits, key=logits.__getitem__)
     highest = max(none, logits[best])
     odds = {id_: math.exp(logit - highest) for id_, logit in logits.items()}
     return best, odds[best] / (sum(odds.values()) + math.exp(none - highest))
-
-
-def weigh(features: Features, weights: Mapping[str, float]) -> float:
-    """The logit of what has these features."""
-    return sum(weights.get(name, 0.0) * value for name, value in features.items())
 
 
 def find_subjects(terms: Sequence[str]) -> frozenset[str]:
@@ -126,8 +119,10 @@ def find_subjects(terms: Sequence[str]) -> frozenset[str]:
 def _load_subjects() -> Mapping[str, frozenset[str]]:
     """The subjects of each term."""
     import tomllib  # noqa: PLC0415  # a server's start reads no table
+    from importlib import resources  # noqa: PLC0415
 
-    rows: Mapping[str, str] = tomllib.loads(_read("subjects.toml"))
+    file = resources.files("memory_mcp.ranking").joinpath("data", "subjects.toml")
+    rows: Mapping[str, str] = tomllib.loads(file.read_text("utf-8"))
     found: dict[str, frozenset[str]] = {}
     for subject, words in rows.items():
         for word in words.split():
@@ -135,17 +130,3 @@ def _load_subjects() -> Mapping[str, frozenset[str]]:
             if len(terms) == 1:  # of a compound the parts may mean anything
                 found[terms[0]] = found.get(terms[0], frozenset()) | {subject}
     return found
-
-
-@cache
-def load_bearing() -> Any:
-    """The learnt figures."""
-    import json  # noqa: PLC0415  # a server's start reads no table
-
-    return json.loads(_read("bearing.json"))
-
-
-def _read(name: str) -> str:
-    from importlib import resources  # noqa: PLC0415  # a server's start reads no table
-
-    return resources.files("memory_mcp.ranking").joinpath("data", name).read_text("utf-8")

@@ -24,9 +24,9 @@ from memory_mcp.engine.members import present_records
 from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
+from memory_mcp.learnt import Features
 from memory_mcp.profile import read_profile
 from memory_mcp.ranking.bearing import (
-    Features,
     choose_bearing,
     describe_candidates,
     describe_prompt,

@@ -19,10 +19,10 @@ from typing import Final, Literal
 from memory_mcp.domain.captures import Capture, CaptureCategory
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.frozen import frozen
+from memory_mcp.learnt import Features
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.gate import Chatter, Keep, is_program_line, judge_worth
 from memory_mcp.text.keeping import (
-    Features,
     begins_with_order,
     describe_sentence,
     judge_sentence,

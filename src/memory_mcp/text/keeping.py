@@ -13,10 +13,9 @@ from typing import Any, Final, get_args
 
 from memory_mcp.domain.captures import CaptureCategory
 from memory_mcp.frozen import frozen
+from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.tables import load_table, matches
-
-Features = Mapping[str, float]
 
 _WORD: Final = compile_later(r"[^\W\d_][\w']*")
 _STEM_CHARS: Final = 5
@@ -82,13 +81,6 @@ def join_features(message: Sequence[Features]) -> Features:
     return found
 
 
-def weigh(features: Features, weights: Mapping[str, float]) -> float:
-    """The logit by these weights; that of "" holds always."""
-    return weights.get("", 0.0) + sum(
-        weights[name] * value for name, value in features.items() if name in weights
-    )
-
-
 def describe_sentence(
     place: int,
     sentences: Sequence[str],
@@ -152,11 +144,6 @@ def _load_classes() -> Mapping[str, str]:
     return {word: name for name, words in rows.items() for word in words.split()}
 
 
-@cache
 def load_learnt() -> Any:
     """The learnt figures."""
-    import json  # noqa: PLC0415  # a server's start reads no table
-    from importlib import resources  # noqa: PLC0415
-
-    file = resources.files("memory_mcp.text").joinpath("data", "keeping.json")
-    return json.loads(file.read_text("utf-8"))
+    return load_figures("memory_mcp.text", "keeping")

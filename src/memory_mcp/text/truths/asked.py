@@ -11,9 +11,9 @@ question, was learnt (`tools/answers.py`): `weigh_answers`.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, Final
 
+from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.text.tables import load_pattern
 from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
 from memory_mcp.text.truths.frames import Frame, read_frames
@@ -28,8 +28,6 @@ _KINDS: Final[Mapping[str, frozenset[str]]] = {
 
 _HINTED_MIN: Final = 0.5
 """Share of the best score from which on two statements may answer the same question."""
-
-Features = Mapping[str, float]
 
 
 def answers_anew(question: str, old: str, new: str) -> bool:
@@ -80,18 +78,12 @@ def tells_change(features: Features) -> bool:
 
 def weigh_answers(features: Features) -> float:
     """The logit of a later statement that answers anew, by the learnt figures."""
-    learnt = load_answers()
-    return learnt[""] + sum(learnt.get(name, 0.0) * value for name, value in features.items())
+    return weigh(features, load_answers())
 
 
-@cache
 def load_answers() -> Any:
     """The learnt figures."""
-    import json  # noqa: PLC0415  # a server's start reads no table
-    from importlib import resources  # noqa: PLC0415
-
-    file = resources.files("memory_mcp.text").joinpath("data", "answers.json")
-    return json.loads(file.read_text("utf-8"))
+    return load_figures("memory_mcp.text", "answers")
 
 
 def _find_asked(question: str) -> frozenset[str]:
