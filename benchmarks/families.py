@@ -47,8 +47,8 @@ from memory_mcp.ranking.query import (
     parse_query,
     suggest_terms,
 )
-from memory_mcp.ranking.words import load_word_table
 from memory_mcp.storage.sqlite.index import split_trigrams
+from memory_mcp.words.table import load_word_table
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]
 

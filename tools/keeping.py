@@ -3,8 +3,8 @@
     python tools/keeping.py            # writes src/memory_mcp/text/data/keeping.json
     python tools/keeping.py --judge    # says how well each hand is judged by the others; minutes
 
-Two logistic regressions by AdaGrad, in a fixed order: what each sentence has (`keep`), and what its
-whole message has (`message`); the logit of a sentence is the mean of both. A sentence is worth
+Two logistic regressions: what each sentence has (`keep`), and what its whole message has
+(`message`); the logit of a sentence is made of both. A sentence is worth
 keeping if it holds the fact that a colleague would note of its message, or most of it. `HANDS` are
 the people who wrote the sets; each hand is judged by what the others taught, through
 `find_captures`, with every threshold of `CURVE`.
@@ -13,12 +13,14 @@ the people who wrote the sets; each hand is judged by what the others taught, th
 import argparse
 import json
 import math
-import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -31,6 +33,7 @@ from memory_mcp.learnt import Features  # noqa: E402
 from memory_mcp.text import keeping  # noqa: E402
 from memory_mcp.text.capture import find_captures, read_message  # noqa: E402
 from memory_mcp.text.keeping import join_features  # noqa: E402
+from memory_mcp.words import table as words  # noqa: E402
 
 DATA: Final = ROOT / "benchmarks" / "data"
 TRAIN: Final = DATA / "train"
@@ -50,7 +53,7 @@ FROM: Final = 0.25
 """The logit from which on a sentence is kept."""
 NAMED_FROM: Final = -5.0
 """The same where a pattern names its category and none speaks against it."""
-SURE_FROM: Final = 2.0
+SURE_FROM: Final = 1.0
 """The logit from which on it is kept without a question to the user."""
 SURE_NAMED_FROM: Final = 1.0
 FROMS: Final = ("from", "named_from", "sure_from", "sure_named_from")
@@ -58,10 +61,15 @@ CURVE: Final = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 COVERED_MIN: Final = 0.33
 MOST_MIN: Final = 0.15
 """So much of the fact must be in the sentence that holds most of it."""
-SHRINK: Final = 3.0
-"""How much each weight is drawn to 0; that of a message, which are fewer, three times as much."""
-ROUNDS: Final = 30
-STEP: Final = 0.3
+DRAW: Final = 2.0
+MESSAGE_DRAW: Final = 7.0
+CATEGORY_DRAW: Final = 3.0
+"""How much each weight is drawn to 0."""
+MEANING_WEIGHT: Final = 3 / 16
+"""How long a meaning is beside features of 1: 3, its 256 signs being 1 or -1."""
+STEPS: Final = 12
+SOLVED: Final = 0.01
+"""How much of a slope is left where a step is taken."""
 SEEN_MIN: Final = 4
 """A feature of fewer sentences tells nothing."""
 LEAST: Final = 0.08
@@ -72,6 +80,7 @@ class Sentence(NamedTuple):
     """A sentence that may be kept."""
 
     features: Features
+    terms: Sequence[str]
     kept: bool
 
 
@@ -84,6 +93,9 @@ class Message(NamedTuple):
 
 
 Case = Mapping[str, Any]
+Floats = NDArray[np.float64]
+SIGNS: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * 2.0 - 1
+"""The eight signs of each byte."""
 
 
 def read_cases(paths: Iterable[Path]) -> list[tuple[bool, Case]]:
@@ -130,65 +142,146 @@ def read(text: str, cover: Callable[[str], float], category: str, *, asked: bool
     covered = [cover(each.text) for each in every]
     most = max([*covered, MOST_MIN])
     sentences = [
-        Sentence(each.features, share >= min(most, COVERED_MIN))
+        Sentence(each.features, each.terms, share >= min(most, COVERED_MIN))
         for each, share in zip(every, covered, strict=True)
         if not each.never
     ]
     return Message(any(each.kept for each in sentences), category, sentences)
 
 
-def learn(pairs: Sequence[tuple[Features, bool]], shrink: float = SHRINK) -> dict[str, float]:
-    """Weights by which a logit says how likely a yes is."""
-    seen = Counter(name for features, _ in pairs for name, value in features.items() if value)
-    told = [
-        ([(name, v) for name, v in features.items() if v and seen[name] >= SEEN_MIN], kept)
-        for features, kept in pairs
+def learn(pairs: Sequence[tuple[Sentence, bool]], draw: float) -> dict[str, Any]:
+    """Weights by which a logit says how likely a yes is, and those of the signs of its meaning.
+
+    The likeliest, each drawn to 0: Newton's steps, each found by conjugate gradients.
+    """
+    seen = Counter(name for told, _ in pairs for name, value in told.features.items() if value)
+    names = sorted(name for name, count in seen.items() if count >= SEEN_MIN)
+    table = make_rows([told for told, _ in pairs], names)
+    yes = np.array([kept for _, kept in pairs], float)
+    drawn = np.full(table.width, draw)
+    drawn[0] = 1e-3  # the level is drawn to nothing
+    weights = np.zeros(table.width)
+    for _ in range(STEPS):
+        likely = 1 / (1 + np.exp(-table.weigh(weights)))
+        slope = table.gather(likely - yes) + drawn * weights
+        bend = likely * (1 - likely)
+
+        def curve(step: Floats, bend: Floats = bend) -> Floats:
+            return table.gather(bend * table.weigh(step)) + drawn * step
+
+        weights -= solve(curve, slope)
+    kept = dict(zip(["", *names], weights[: -words.BITS].tolist(), strict=True))
+    return {
+        "weights": {n: round(w, 2) for n, w in kept.items() if abs(w) >= LEAST or not n},
+        "meaning": [round(w * MEANING_WEIGHT, 4) for w in weights[-words.BITS :].tolist()],
+    }
+
+
+class Rows(NamedTuple):
+    """Texts as rows of a matrix: level and features, of which most are 0, then the meaning."""
+
+    height: int
+    width: int
+    places: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Floats
+    meanings: Floats
+
+    def weigh(self, weights: Floats) -> Floats:
+        """The sum of each row by these weights."""
+        plain = np.zeros(self.height)
+        np.add.at(plain, self.places, self.values * weights[self.columns])
+        return plain + self.meanings @ weights[-words.BITS :]
+
+    def gather(self, pulls: Floats) -> Floats:
+        """The sum of each column by these pulls of the rows."""
+        plain = np.zeros(self.width - words.BITS)
+        np.add.at(plain, self.columns, self.values * pulls[self.places])
+        return np.concatenate([plain, pulls @ self.meanings])
+
+
+def make_rows(every: Sequence[Sentence], names: Sequence[str]) -> Rows:
+    """These texts with the features that have names."""
+    place = {name: number for number, name in enumerate(names, 1)}
+    cells = [
+        (row, column, value)
+        for row, told in enumerate(every)
+        for column, value in [
+            (0, 1.0),
+            *((place[name], value) for name, value in told.features.items() if name in place),
+        ]
     ]
-    weights = {"": 0.0} | {name: 0.0 for name, count in seen.items() if count >= SEEN_MIN}
-    squares = dict.fromkeys(weights, 0.1)
-    draw = {name: shrink / seen[name] for name in weights if name}
-    order = random.Random(1)
-    for _ in range(ROUNDS):
-        order.shuffle(told)
-        for features, kept in told:
-            logit = weights[""] + sum([weights[name] * value for name, value in features])
-            miss = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit)))) - kept
-            weights[""] -= 0.02 * miss
-            for name, value in features:
-                slope = miss * value + draw[name] * weights[name]
-                squares[name] += slope * slope
-                weights[name] -= STEP * slope / math.sqrt(squares[name])
-    return {name: round(w, 2) for name, w in weights.items() if abs(w) >= LEAST or not name}
+    places, columns, values = (np.array(each) for each in zip(*cells, strict=True))
+    meanings = np.array([measure_meaning(told.terms) for told in every])
+    width = 1 + len(names) + words.BITS
+    return Rows(len(every), width, places, columns, values, MEANING_WEIGHT * meanings)
+
+
+def measure_meaning(terms: Sequence[str]) -> Floats:
+    """The signs of these terms added up, as `measure_along` does."""
+    table = words.load_word_table()
+    found, square = np.zeros(words.BITS), 0.0
+    for term in terms:
+        signs = table.find_signs(term)
+        if signs is not None:
+            rarity = table.get_rarity(term)
+            square += rarity * rarity
+            found += (
+                rarity * SIGNS[np.frombuffer(signs.to_bytes(words.BITS // 8), np.uint8)].ravel()
+            )
+    return found / math.sqrt(square) if square else found
+
+
+def solve(curve: Callable[[Floats], Floats], slope: Floats) -> Floats:
+    """The step whose curve is the slope, by conjugate gradients."""
+    step, left = np.zeros_like(slope), slope.copy()
+    way, square = left.copy(), float(left @ left)
+    enough = square * SOLVED**2
+    while square > enough:
+        curved = curve(way)
+        far = square / float(way @ curved)
+        step += far * way
+        left -= far * curved
+        before, square = square, float(left @ left)
+        way = left + square / before * way
+    return step
 
 
 def learn_keeping(messages: Sequence[Message]) -> dict[str, Any]:
-    """What speaks for a sentence to be kept: half by itself, half by its message."""
-    keep = learn([(s.features, s.kept) for each in messages for s in each.sentences])
+    """What speaks for a sentence to be kept: by itself, and by its message."""
+    keep = learn([(s, s.kept) for each in messages for s in each.sentences], DRAW)
     wholes = [
-        (join_features([s.features for s in each.sentences]), each.worth)
+        (
+            Sentence(
+                join_features([s.features for s in each.sentences]),
+                [term for s in each.sentences for term in s.terms],
+                each.worth,
+            ),
+            each.worth,
+        )
         for each in messages
         if each.sentences
     ]
+    message = learn(wholes, MESSAGE_DRAW)
     return {
         "from": FROM,
         "named_from": NAMED_FROM,
         "sure_from": SURE_FROM,
         "sure_named_from": SURE_NAMED_FROM,
-        "keep": keep,
-        "message": learn(wholes, 3 * SHRINK),
+        "keep": keep["weights"],
+        "keep meaning": keep["meaning"],
+        "message": message["weights"],
+        "message meaning": message["meaning"],
     }
 
 
 def learn_categories(messages: Iterable[Message]) -> dict[str, dict[str, float]]:
     """What speaks for each category of what is kept."""
     kept = [
-        (s.features, each.category)
-        for each in messages
-        for s in each.sentences
-        if s.kept and each.category
+        (s, each.category) for each in messages for s in each.sentences if s.kept and each.category
     ]
     return {
-        name: learn([(features, category == name) for features, category in kept])
+        name: learn([(s, category == name) for s, category in kept], CATEGORY_DRAW)["weights"]
         for name in get_args(CaptureCategory)
     }
 
@@ -210,7 +303,8 @@ def judge(
     cases: Sequence[tuple[bool, Case]], weights: Mapping[str, Any], *, sure: bool = False
 ) -> Judged:
     """What is captured of these messages by these weights, or what of it is sure."""
-    keeping.load_learnt = lambda: weights
+    learnt = keeping.read_learnt(weights)
+    keeping.load_learnt = lambda: learnt
     right = other = nothing = 0
     for worth, case in cases:
         turns = [Turn(turn["role"], turn["content"]) for turn in case["turns"]]

@@ -17,7 +17,7 @@ of the texts is in the table: they say how often a word occurs, and teach what w
 3. The mean is taken off, the first 256 principal directions are kept and turned so that signs lose
    least (iterative quantization, Gong and Lazebnik, CVPR 2011), and only the signs are kept.
 
-`memory_mcp/ranking/words.py` reads the result and says what is in it. The table that is shipped was
+`memory_mcp/words/table.py` reads the result and says what is in it. The table that is shipped was
 made by these steps from somewhat other texts: docstrings of installed packages stood beside them,
 and the words of SCOWL's smallest lists beside those of WordNet.
 """
@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from memory_mcp.models.encoder import Encoder
 from memory_mcp.ranking.query import parse_query
-from memory_mcp.ranking.terms import extract_terms, fold, stem
-from memory_mcp.ranking.words import BITS, NEAREST, RARITY_STEPS, dump_table
+from memory_mcp.words.table import BITS, NEAREST, RARITY_STEPS, dump_table
+from memory_mcp.words.terms import extract_terms, fold, stem
 
-TABLE: Final = Path(__file__).parents[1] / "src/memory_mcp/ranking/data/words.table"
+TABLE: Final = Path(__file__).parents[1] / "src/memory_mcp/words/data/words.table"
 STEMS_MAX: Final = 19_000
 """So that the whole file stays below a megabyte."""
 TEXTS_MAX: Final = 150_000

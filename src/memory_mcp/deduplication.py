@@ -50,7 +50,6 @@ from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
 from memory_mcp.ranking.analysis import make_encoder_text
 from memory_mcp.ranking.query import select_rarest
-from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.text.merge import (
     Statement,
     compare_facts,
@@ -72,6 +71,7 @@ from memory_mcp.text.truths import (
     may_relate,
     says_change,
 )
+from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
 _SIMILAR_MAX: Final = 3

@@ -12,7 +12,7 @@ from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex
-from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.words.terms import extract_terms
 
 pytestmark = pytest.mark.anyio
 

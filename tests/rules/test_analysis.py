@@ -12,7 +12,7 @@ from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.ranking.analysis import QUESTION_TERM, extract_fields
 from memory_mcp.ranking.query import expand_query, keep_rarest_terms, parse_query
-from memory_mcp.ranking.terms import TERM_CHARS_MAX, extract_terms, stem
+from memory_mcp.words.terms import TERM_CHARS_MAX, extract_terms, stem
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

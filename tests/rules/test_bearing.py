@@ -12,7 +12,7 @@ from memory_mcp.ranking.bearing import (
     find_subjects,
 )
 from memory_mcp.ranking.query import parse_query
-from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.words.terms import extract_terms
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 RULE = "No deploys between Friday noon and Monday; one person is on call."

@@ -23,8 +23,8 @@ from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import TURN_TERM, analyse_text
 from memory_mcp.ranking.order import rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
-from memory_mcp.ranking.terms import extract_terms
-from memory_mcp.ranking.words import load_word_table, unpack_meaning
+from memory_mcp.words.table import load_word_table, unpack_meaning
+from memory_mcp.words.terms import extract_terms
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 WRITTEN = "2026-01-01T00:00:00.000Z"

@@ -3,7 +3,7 @@
 import pytest
 
 from memory_mcp.ranking.query import count_edits, suggest_terms
-from memory_mcp.ranking.terms import stem
+from memory_mcp.words.terms import stem
 
 
 @pytest.mark.parametrize(

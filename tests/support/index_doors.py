@@ -5,7 +5,7 @@ from fakes import Scribe
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.search import Candidate, Filters, View
 from memory_mcp.ports import SearchIndex
-from memory_mcp.ranking.terms import extract_terms
+from memory_mcp.words.terms import extract_terms
 
 HERE = SegmentId("here")
 ELSEWHERE = SegmentId("elsewhere")

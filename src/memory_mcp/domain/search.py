@@ -156,7 +156,7 @@ class SearchFields(NamedTuple):
     `body` is title and text, `names` the speakers, `dates` the days named or meant ("last week"),
     `extra` tags, category and the parts of identifiers. `day` (ISO, or empty) is the day that the
     text says it is of. `meaning` is what the body means by the table of related words, packed by
-    `ranking.words`, `outline` what it states, packed by `text.truths`: made once when a record is
+    `words.table`, `outline` what it states, packed by `text.truths`: made once when a record is
     indexed, instead of at every search.
     """
 

@@ -13,8 +13,8 @@ from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.patterns import compile_later
 from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
-from memory_mcp.ranking.terms import extract_terms, make_phase_term
-from memory_mcp.ranking.words import load_word_table, pack_meaning
+from memory_mcp.words.table import load_word_table, pack_meaning
+from memory_mcp.words.terms import extract_terms, make_phase_term
 
 QUESTION_TERM: Final = "asks0"
 """Stands in `extra` of a text that ends in a question: it tells less than one that answers."""

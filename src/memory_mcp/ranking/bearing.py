@@ -17,8 +17,8 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import RankedCandidate, SearchFields
 from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.ranking.query import Query
-from memory_mcp.ranking.terms import extract_terms
-from memory_mcp.ranking.words import load_word_table
+from memory_mcp.words.table import load_word_table
+from memory_mcp.words.terms import extract_terms
 
 _RARITY: Final = 10.0
 """About the rarity of a word that tells: the unit in which rarities are features."""

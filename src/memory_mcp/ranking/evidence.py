@@ -36,7 +36,7 @@ from memory_mcp.ranking.analysis import (
     TURN_TERM,
 )
 from memory_mcp.ranking.query import Query, QueryTerm
-from memory_mcp.ranking.words import (
+from memory_mcp.words.table import (
     COSINES,
     RARITY_STEPS,
     WordTable,

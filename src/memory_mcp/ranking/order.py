@@ -35,7 +35,7 @@ from memory_mcp.domain.search import (
 )
 from memory_mcp.ranking.evidence import Evidence, gather_evidence
 from memory_mcp.ranking.query import Query
-from memory_mcp.ranking.words import WordTable
+from memory_mcp.words.table import WordTable
 
 _EXPLAINED: Final = 1.5
 """The share that the words explain is so many times the best `words`: BM25 of a record that holds

@@ -16,9 +16,9 @@ from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, View
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
-from memory_mcp.ranking.terms import extract_terms
 from memory_mcp.search.listing import list_page
 from memory_mcp.text.truths import mark_truths, may_bear
+from memory_mcp.words.terms import extract_terms
 
 _FILTERS: Final = Filters(kinds=MEMORY_KINDS)
 _RIVALS_MAX: Final = 12

@@ -33,7 +33,7 @@ from memory_mcp.ranking.query import (
     select_rarest,
     suggest_terms,
 )
-from memory_mcp.ranking.words import load_word_table
+from memory_mcp.words.table import load_word_table
 
 _NEIGHBOURS_OF_MAX: Final = 20
 """Best candidates whose neighbours are read too."""

@@ -9,9 +9,9 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Candidate, Hit, Passage, RerankWeights, View
 from memory_mcp.ranking.analysis import analyse_text
 from memory_mcp.ranking.order import rank_candidates
-from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.text.sentences import split_pieces
+from memory_mcp.words.table import load_word_table
 
 _LONG_CHARS_MIN: Final = 1_200
 """A shorter memory is shown whole: two passages of it would be as long."""

@@ -26,8 +26,6 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank
 from memory_mcp.ranking.evidence import QUOTED_MIN
 from memory_mcp.ranking.query import list_same_words, matches_filters
-from memory_mcp.ranking.terms import extract_terms
-from memory_mcp.ranking.words import load_word_table
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
 from memory_mcp.text.tables import load_pattern
@@ -43,6 +41,8 @@ from memory_mcp.text.truths import (
     tells_changes,
     weigh_answers,
 )
+from memory_mcp.words.table import load_word_table
+from memory_mcp.words.terms import extract_terms
 
 _SPARE_MAX: Final = 5
 """Hits read beyond the wanted ones where some are outdated: they take their places."""

@@ -32,6 +32,7 @@ from memory_mcp.text.recalled import separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern, matches
 from memory_mcp.text.user_facts import find_facts
+from memory_mcp.words.terms import extract_terms
 
 pattern = partial(load_pattern, "capture")
 
@@ -75,7 +76,7 @@ class ReadSentence:
 
     `doubts` are the patterns that speak against it; `lasts`: the gate knows it to last; `never`: it
     may not be kept, whatever speaks for it. `named`: the category that a pattern marks it with.
-    `features` are what it is judged by; `sure`: nobody need be asked whether it is worth it.
+    `features` and `terms` are what it is judged by; `sure`: nobody need be asked about it.
     """
 
     text: str
@@ -87,6 +88,7 @@ class ReadSentence:
     lasts: bool = False
     never: bool = False
     features: Features = field(default_factory=dict[str, float])
+    terms: tuple[str, ...] = ()
 
 
 _QUOTED: Final = compile_later(
@@ -271,6 +273,7 @@ def _describe(read: Sequence[ReadSentence], *, asked: bool, pasted: bool) -> lis
                 doubts=sentence.doubts,
                 named=sentence.named,
             ),
+            terms=tuple(extract_terms(texts[place])),
         )
         for place, sentence in enumerate(read)
     ]
@@ -279,10 +282,11 @@ def _describe(read: Sequence[ReadSentence], *, asked: bool, pasted: bool) -> lis
 def _mark_stated(read: Sequence[ReadSentence]) -> list[ReadSentence]:
     """The sentences, those marked that are likely to be worth keeping."""
     marked: list[ReadSentence] = []
-    message = weigh_message([each.features for each in read])
+    message = weigh_message([(each.features, each.terms) for each in read])
     for sentence in read:
         fit = not sentence.never and sentence.reading != "announced"
-        kept = judge_sentence(sentence.features, message, sentence.named) if fit else None
+        told = sentence.features, sentence.terms
+        kept = judge_sentence(*told, message, sentence.named) if fit else None
         if kept:
             stated = replace(sentence, reading="stated", category=kept.category, sure=kept.sure)
             marked.append(stated)

@@ -1,8 +1,9 @@
 """Measures how likely a sentence of the user's says something worth keeping, and of which category.
 
 A sentence is described by the beginnings of its words, the classes of words that stand side by
-side and its form, and by the words of its whole message. The figures of `data/keeping.json` say
-what each of these speaks for; `tools/keeping.py` learns them from the talk that was looked at.
+side, its form and the words of its whole message, and by what its words mean (`words.table`). The
+figures of `data/keeping.json` say what each of these speaks for; `tools/keeping.py` learns them
+from the talk that was looked at.
 """
 
 import re
@@ -16,11 +17,14 @@ from memory_mcp.frozen import frozen
 from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.tables import load_table, matches
+from memory_mcp.words.table import Direction, load_word_table, make_direction, measure_along
 
 _WORD: Final = compile_later(r"[^\W\d_][\w']*")
 _STEM_CHARS: Final = 5
 _MESSAGE_WEIGHT: Final = 0.7
 """What is said beside a sentence tells less of it than its own words."""
+_MESSAGE_SHARE: Final = 0.35
+"""How much of a sentence's logit is that of its message."""
 _LENGTH_STEP: Final = 10
 _LENGTH_MAX: Final = 3.0
 _DOUBT: Final = "doubt "
@@ -49,8 +53,37 @@ class Kept:
     sure: bool
 
 
+@frozen
+class TextWeights:
+    """How much each feature of a text, and what its words mean, speaks for keeping it."""
+
+    weights: Mapping[str, float]
+    direction: Direction
+
+    def weigh(self, features: Features, terms: Sequence[str]) -> float:
+        """The logit of a text with these features and terms."""
+        along = measure_along(self.direction, terms, load_word_table())
+        return weigh(features, self.weights) + along
+
+
+@frozen
+class Learnt:
+    """The learnt figures. From `sure_from` on nobody is asked.
+
+    The `named` ones hold where a pattern knows the category and none speaks against it.
+    """
+
+    keep: TextWeights
+    message: TextWeights
+    categories: Mapping[CaptureCategory, Mapping[str, float]]
+    from_: float
+    named_from: float
+    sure_from: float
+    sure_named_from: float
+
+
 def judge_sentence(
-    features: Features, message: float, named: CaptureCategory | None
+    features: Features, terms: Sequence[str], message: float, named: CaptureCategory | None
 ) -> Kept | None:
     """Whether a sentence of a message is likely enough to be worth keeping, and of which category.
 
@@ -58,18 +91,20 @@ def judge_sentence(
     knows.
     """
     learnt = load_learnt()
-    logit = (weigh(features, learnt["keep"]) + message) / 2
+    own = learnt.keep.weigh(features, terms)
+    logit = own + _MESSAGE_SHARE * (message - own)
     plain = named and not any(name.startswith(_DOUBT) for name in features)
-    if logit < learnt["named_from" if plain else "from"]:
+    if logit < (learnt.named_from if plain else learnt.from_):
         return None
-    categories: Sequence[CaptureCategory] = get_args(CaptureCategory)
-    best = named or max(categories, key=lambda each: weigh(features, learnt["categories"][each]))
-    return Kept(best, logit >= learnt["sure_named_from" if plain else "sure_from"])
+    categories = learnt.categories
+    best = named or max(categories, key=lambda each: weigh(features, categories[each]))
+    return Kept(best, logit >= (learnt.sure_named_from if plain else learnt.sure_from))
 
 
-def weigh_message(sentences: Sequence[Features]) -> float:
-    """The logit of a whole message."""
-    return weigh(join_features(sentences), load_learnt()["message"])
+def weigh_message(sentences: Sequence[tuple[Features, Sequence[str]]]) -> float:
+    """The logit of a whole message, each of its sentences as its features and its terms."""
+    terms = [term for _, own in sentences for term in own]
+    return load_learnt().message.weigh(join_features([each for each, _ in sentences]), terms)
 
 
 def join_features(message: Sequence[Features]) -> Features:
@@ -144,6 +179,24 @@ def _load_classes() -> Mapping[str, str]:
     return {word: name for name, words in rows.items() for word in words.split()}
 
 
-def load_learnt() -> Any:
+@cache
+def load_learnt() -> Learnt:
     """The learnt figures."""
-    return load_figures("memory_mcp.text", "keeping")
+    return read_learnt(load_figures("memory_mcp.text", "keeping"))
+
+
+def read_learnt(figures: Any) -> Learnt:
+    """The figures that `tools/keeping.py` writes."""
+    keep, message = (
+        TextWeights(figures[name], make_direction(figures[f"{name} meaning"]))
+        for name in ("keep", "message")
+    )
+    return Learnt(
+        keep,
+        message,
+        figures["categories"],
+        from_=figures["from"],
+        named_from=figures["named_from"],
+        sure_from=figures["sure_from"],
+        sure_named_from=figures["sure_named_from"],
+    )

@@ -91,6 +91,40 @@ def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
     return math.sqrt(max(0.0, square))
 
 
+Direction = Sequence[Sequence[float]]
+"""A direction among meanings: how far each byte of a row of signs goes along it, by its value."""
+
+
+def make_direction(weights: Sequence[float]) -> Direction:
+    """The direction of these weights, one for each sign, that of the highest bit first."""
+    return [_sum_bits(weights[start : start + 8]) for start in range(0, BITS, 8)]
+
+
+def _sum_bits(weights: Sequence[float]) -> list[float]:
+    """For each value of a byte the sum of these weights, less where its bit is 0."""
+    sums = [0.0]
+    for weight in reversed(weights):
+        sums = [each - weight for each in sums] + [each + weight for each in sums]
+    return sums
+
+
+def measure_along(direction: Direction, terms: Iterable[str], table: WordTable) -> float:
+    """How far a text of these terms goes in a direction, telling terms counting more.
+
+    Its length counts as that of terms that have nothing to do with each other. 0 if the table knows
+    none of them.
+    """
+    along = square = 0.0
+    for term in terms:
+        signs = table.find_signs(term)
+        if signs is not None:
+            rarity = table.get_rarity(term)
+            row = signs.to_bytes(_BYTES, "big")
+            along += rarity * sum([far[byte] for far, byte in zip(direction, row, strict=True)])
+            square += rarity * rarity
+    return along / math.sqrt(square) if square else 0.0
+
+
 def pack_meaning(words: Iterable[str], table: WordTable) -> bytes:
     """The most telling words of a text as places in the table, behind their length together.
 
@@ -137,7 +171,7 @@ def load_word_table() -> WordTable:
     """The table of the package."""
     from importlib import resources  # noqa: PLC0415  # a server's start reads no table
 
-    data = resources.files("memory_mcp.ranking").joinpath("data", _NAME).read_bytes()
+    data = resources.files("memory_mcp.words").joinpath("data", _NAME).read_bytes()
     start = 4 + int.from_bytes(data[:4], "little")
     stems = zlib.decompress(data[4:start]).decode().split("\n")
     count = len(stems)
