@@ -135,6 +135,21 @@ async def test_a_branch_that_was_forked_after_a_backtrack_brings_nothing_of_befo
 
 
 @pytest.mark.anyio
+async def test_a_branch_that_lacks_its_own_beginning_brings_nothing_of_another() -> None:
+    """The clone has what was abandoned, and a memory of a branch whose fork and first segment it
+    lacks: what is unknown was begun on the branch of what stands on it."""
+    project = Project()
+    for what in ("add", "back", "fork", "seal", "add"):
+        await project.step(what, 0)
+    files = [record for record, _ in project.written.values() if record.move is None]
+
+    timeline = (await load_head(await clone_of(files))).timeline
+
+    assert [record.branch for record in files] == ["main", "side-1"]
+    assert ROOT not in timeline.chain(BranchName("side-1"))
+
+
+@pytest.mark.anyio
 async def test_a_branch_that_gave_up_many_roads_still_remembers_and_a_clone_shows_none() -> None:
     """A record names what was given up, however often the user went back."""
     project = Project()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
@@ -340,7 +340,8 @@ class Timeline(FrozenModel):
         if bases := [base for base in self.bases.values() if segment in base]:
             return [s for base in bases for s in base if _age(s) < _age(segment)]
         branches = (gone.branch for gone in self.given_up.values() if segment in gone.segments)
-        return self._find_older(segment, next(branches, MAIN))
+        following = (self.segments[child].branch for child in self._children.get(segment, ()))
+        return self._find_older(segment, next(chain(branches, following), MAIN))
 
     def ancestors(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything before them."""
