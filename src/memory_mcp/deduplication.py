@@ -74,6 +74,9 @@ from memory_mcp.text.truths import (
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
+_ALIKE_MIN: Final = 0.5
+"""From this score on a memory is named whatever the rules of what contradicts say: two sentences of
+one form, such as "The art review is on Wednesdays." and one with Mondays."""
 _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 _UNKNOWN_CHANGE: Final = (
@@ -385,9 +388,11 @@ async def find_candidates(
         theirs = Statement(_choose_text(old, new), terms[old.id])
         ours = Statement(_choose_text(new, old), new_terms)
         comparable = old.id in alike and is_comparable(new, old)
+        score = score_similarity(ours, theirs, cosines.get(old.id))
         truth = _judge_truth(new, old, ours, theirs, near=old.id in near)
+        if isinstance(truth, Independent) and score >= _ALIKE_MIN and truth is not _NOTHING:
+            truth = Related("it says nearly the same")
         if comparable or not isinstance(truth, Independent):
-            score = score_similarity(ours, theirs, cosines.get(old.id))
             found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
 

@@ -87,6 +87,17 @@ async def test_in_a_small_store_a_change_is_compared_with_all(settings: Settings
     assert _similar(told) == [(old, "similar")]
 
 
+async def test_a_sentence_of_the_same_form_is_named(settings: Settings, era: Era) -> None:
+    """There may be several reviews, so nothing says that one took the place of another: who writes
+    it knows, and is asked."""
+    async with agent(settings, era) as client:
+        old = await add(client, "The art review is on Wednesdays.")
+        await add(client, "The sound studio is in the cellar.")
+        told = await call(client, "add_memory", content="The art review is on Mondays.")
+
+    assert _similar(told) == [(old, "similar")]
+
+
 async def test_the_newer_goes_first_and_the_older_is_marked_and_last(
     settings: Settings, era: Era
 ) -> None:
