@@ -53,9 +53,9 @@ FROM: Final = 0.25
 """The logit from which on a sentence is kept."""
 NAMED_FROM: Final = -5.0
 """The same where a pattern names its category and none speaks against it."""
-SURE_FROM: Final = 1.0
+SURE_FROM: Final = 0.6
 """The logit from which on it is kept without a question to the user."""
-SURE_NAMED_FROM: Final = 1.0
+SURE_NAMED_FROM: Final = 0.2
 FROMS: Final = ("from", "named_from", "sure_from", "sure_named_from")
 CURVE: Final = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 COVERED_MIN: Final = 0.33
@@ -72,7 +72,7 @@ SOLVED: Final = 0.01
 """How much of a slope is left where a step is taken."""
 SEEN_MIN: Final = 4
 """A feature of fewer sentences tells nothing."""
-LEAST: Final = 0.08
+LEAST: Final = 0.15
 """A smaller weight is left out."""
 
 
