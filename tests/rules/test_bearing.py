@@ -64,3 +64,15 @@ def test_what_speaks_of_nothing_in_the_prompt_is_unlikely() -> None:
 def test_nothing_is_chosen_of_no_candidates() -> None:
     """An empty store brings nothing."""
     assert choose("deploy it") is None
+
+
+def test_a_word_that_every_memory_of_the_store_has_tells_little() -> None:
+    """In a store about beehives "hive" is no evidence, though it is rare in any other text."""
+    rule = "Paint only from May on."
+    places = ("wood", "river", "chapel", "mill", "meadow", "quarry")
+    hives = [f"Hive by the {place}: a swarm is caught at once." for place in places]
+
+    chosen = choose("paint the hive of the swarm", *hives, rule)
+
+    assert chosen is not None
+    assert chosen[0] == rule

@@ -1,17 +1,17 @@
 """Chooses among ranked memories the one that bears on a prompt, or none.
 
 What a colleague would mention with "deploy this" shares few words with it: so beside the evidence
-of the ranking, the subjects count of which both speak (`data/subjects.toml`), and whether a memory
-is a lesson, a convention or a fact. The candidates and "none of them" compete: a conditional logit,
-whose figures (`data/bearing.json`) `tools/bearing.py` learns of labelled prompts.
+of the ranking, it counts which words are of one subject (`data/subjects.toml`), how few memories of
+the store have what is shared, and whether one is a lesson, a convention or a fact. The candidates
+and "none of them" compete: a conditional logit, whose figures (`data/bearing.json`)
+`tools/bearing.py` learns of labelled prompts.
 """
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import RankedCandidate, SearchFields
@@ -21,13 +21,24 @@ from memory_mcp.words.table import load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _RARITY: Final = 10.0
-"""About the rarity of a word that tells: the unit in which rarities are features."""
-_UNKNOWN: Final = 11.9
-"""The rarity from which on the table does not know a word: a name, an identifier."""
-_SHARED_MAX: Final = 4
+"""About the rarity of a word that tells: the unit of what is multiplied by a rarity."""
 _SMOOTHED: Final = 40
 """A subject tells as if so many more memories were there: in five it is not common yet."""
-_ODDS_MIN: Final = 1e-4
+
+
+class _Term(NamedTuple):
+    """A word of the prompt: how telling it is in any text, and what it speaks of."""
+
+    rarity: float
+    subjects: frozenset[str]
+
+
+class _Asked(NamedTuple):
+    """The words of a prompt; how few memories of the store have each, and speak of each subject."""
+
+    terms: Mapping[str, _Term]
+    alone: Mapping[str, float]
+    telling: Mapping[str, float]
 
 
 def describe_candidates(
@@ -37,16 +48,14 @@ def describe_candidates(
     states: Mapping[RecordId, Mapping[str, float]],
 ) -> dict[RecordId, Features]:
     """What speaks for each of these candidates. `states` is what its record adds: its kind."""
-    subjects = {id_: find_subjects(each.body.split()) for id_, each in fields.items()}
-    counts = Counter(subject for found in subjects.values() for subject in found)
-    asked = find_subjects(query.row)
-    telling = {
-        subject: math.log((len(fields) + _SMOOTHED) / (counts[subject] + 1)) for subject in asked
-    }
+    bodies = {id_: frozenset(each.body.split()) for id_, each in fields.items()}
+    asked = _measure_asked(query, bodies.values())
     return {
         place.id: {
-            **_describe_words(query, place, fields[place.id]),
-            **_describe_subjects([telling[each] for each in asked & subjects[place.id]]),
+            **{part: place.parts.get(part, 0.0) for part in ("words", "whole")},
+            **_describe_shared(asked, bodies[place.id]),
+            "links": _measure_links(asked, bodies[place.id]),
+            "length": math.log1p(fields[place.id].body.count(" ") + 1),
             **states.get(place.id, {}),
             "first": float(rank == 0),
         }
@@ -54,34 +63,58 @@ def describe_candidates(
     }
 
 
-def _describe_words(query: Query, place: RankedCandidate, fields: SearchFields) -> Features:
+def _measure_asked(query: Query, bodies: Collection[frozenset[str]]) -> _Asked:
     table = load_word_table()
-    body = fields.body.split()
-    own = {term: table.get_rarity(term) for term in body}
-    asked = {term.text: table.get_rarity(term.text) for term in query.terms}
-    shared = [rarity for term, rarity in asked.items() if term in own]
-    odds = max(_ODDS_MIN, place.agreement) / max(_ODDS_MIN, 1 - place.agreement)
-    row, parts = f" {fields.body} ", place.parts
+    known = _load_subjects()
+    terms = {
+        term: _Term(table.get_rarity(term), known.get(term, frozenset())) for term in query.row
+    }
+    subjects = frozenset[str]().union(*(each.subjects for each in terms.values()))
+    holding = Counter(term for body in bodies for term in body & terms.keys())
+    speaking = Counter(each for body in bodies for each in find_subjects(body) & subjects)
+    return _Asked(
+        terms,
+        {term: math.log((len(bodies) + 1) / (holding[term] + 0.5)) for term in terms},
+        {each: math.log((len(bodies) + _SMOOTHED) / (speaking[each] + 1)) for each in subjects},
+    )
+
+
+def _describe_shared(asked: _Asked, body: frozenset[str]) -> Features:
+    """What the shared words tell in this store: one that most of its memories have tells little."""
+    shared = [(asked.alone[t], each.rarity) for t, each in asked.terms.items() if t in body]
+    least = [min(pair) for pair in shared]
     return {
-        "odds": math.log(odds),
-        **{part: parts.get(part, 0.0) for part in ("words", "tokens", "whole")},
-        "rarest shared": max(shared, default=0.0) / _RARITY,
-        "shared": float(min(len(shared), _SHARED_MAX)),
-        "nothing shared": float(not shared),
-        "unknown shared": float(any(rarity >= _UNKNOWN for rarity in shared)),
-        "share of the prompt": sum(shared) / (sum(asked.values()) or 1.0),
-        "share of the memory": sum(shared) / (sum(own.values()) or 1.0),
-        "pair": float(any(f" {one} {other} " in row for one, other in pairwise(query.row))),
-        "length": math.log1p(len(body)),
+        "rarest": max(least, default=0.0),
+        "shared": sum(least),
+        "rare in both": max((here * rarity for here, rarity in shared), default=0.0) / _RARITY,
     }
 
 
-def _describe_subjects(telling: Sequence[float]) -> Features:
-    return {
-        "subjects": float(len(telling)),
-        "all subjects": sum(telling),
-        "rarest subject": max(telling, default=0.0),
-    }
+def _measure_links(asked: _Asked, body: frozenset[str]) -> float:
+    """What words tell that are not the same, but of one subject: the best link of each.
+
+    A link is as strong as its subject tells and as its more common word is rare.
+    """
+    table = load_word_table()
+    known = _load_subjects()
+    own = [
+        (table.get_rarity(term), subjects)
+        for term in body & known.keys()
+        if (subjects := known[term] & asked.telling.keys())
+    ]
+    links = (
+        max(
+            (
+                asked.telling[subject] * min(each.rarity, rarity)
+                for rarity, subjects in own
+                for subject in subjects & each.subjects
+            ),
+            default=0.0,
+        )
+        for term, each in asked.terms.items()
+        if each.subjects and term not in body
+    )
+    return sum(links) / _RARITY
 
 
 def describe_prompt(query: Query, text: str, *, asks: bool) -> Features:
@@ -90,7 +123,7 @@ def describe_prompt(query: Query, text: str, *, asks: bool) -> Features:
         "terms": math.log1p(len(query.terms)),
         "words": math.log1p(len(text.split())),
         "asks": float(asks),
-        "subjects": len(find_subjects(query.row)) / _SHARED_MAX,
+        "subjects": float(len(find_subjects(query.row))),
     }
 
 
@@ -109,7 +142,7 @@ def choose_bearing(
     return best, odds[best] / (sum(odds.values()) + math.exp(none - highest))
 
 
-def find_subjects(terms: Sequence[str]) -> frozenset[str]:
+def find_subjects(terms: Iterable[str]) -> frozenset[str]:
     """What these terms speak of."""
     known = _load_subjects()
     return frozenset[str]().union(*(known[term] for term in {*terms} & known.keys()))
