@@ -54,6 +54,7 @@ from memory_mcp.storage.postgres.visible import (
     CHAIN,
     ON_CHAIN,
     REACHABLE,
+    SEGMENTS,
     VISIBLE,
     build_filter,
     build_queries,
@@ -83,21 +84,21 @@ _CORPUS: Final = f"""
     waiting AS MATERIALIZED (SELECT row FROM uncounted WHERE bank = :bank),
     fresh AS (
         SELECT lexeme, count(*) AS records FROM entry, unnest(tsvector_to_array(words)) lexeme
-        WHERE row = ANY(ARRAY(SELECT row FROM waiting)) AND recalled AND lexeme = ANY(:lexemes)
+        WHERE row = ANY(ARRAY(SELECT row FROM waiting)) AND recalled AND lexeme = ANY(
+            ARRAY(SELECT :bank || ':' || term FROM unnest(:terms::text[]) term))
         GROUP BY lexeme),
     counted AS MATERIALIZED (
         SELECT asked.term, asked.query::tsquery, coalesce(fresh.records, 0) + coalesce((
             SELECT term.records FROM term
             WHERE term.bank = :bank AND term.term = asked.term), 0) AS records
-        FROM unnest(:terms::text[], :lexemes::text[], :queries::text[])
-            asked (term, lexeme, query)
-        LEFT JOIN fresh USING (lexeme)),
+        FROM unnest(:terms::text[], :queries::text[]) asked (term, query)
+        LEFT JOIN fresh ON fresh.lexeme = :bank || ':' || asked.term),
     rare AS MATERIALIZED (
         SELECT * FROM counted WHERE records BETWEEN 1 AND {RARE_TERM_RECORDS_MAX}),
     holding AS MATERIALIZED (
         SELECT r.words FROM (
             SELECT string_agg(query::text, ' | ')::tsquery AS query FROM rare HAVING count(*) > 0
-        ) any_of_them CROSS JOIN LATERAL look_up(query, :chain::text[]) found (row)
+        ) any_of_them CROSS JOIN LATERAL look_up(query, {SEGMENTS}) found (row)
         JOIN entry r USING (row) WHERE r.recalled AND {VISIBLE}),
     seen AS (
         SELECT rare.term, count(*) AS records FROM rare JOIN holding ON words @@ query
@@ -111,7 +112,7 @@ _CORPUS: Final = f"""
 """How many records hold each term: of a rare one those that are visible, of others all."""
 
 # Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a field counts as the ranking weighs it
-_LOOK_UP: Final = "look_up(:query::tsquery, :chain::text[])"
+_LOOK_UP: Final = f"look_up(:query::tsquery, {SEGMENTS})"
 _MATCHES: Final = f"{_LOOK_UP} found (row) JOIN entry r USING (row) WHERE true"
 _LOOKED_UP_MAX: Final = 50_000
 """Matches looked up by their words; of more than these, the newest are met going back in time."""
@@ -291,7 +292,6 @@ class PostgresIndex:
         asked, number = sorted(set(terms)), await self.bank.number()
         values = {
             "terms": asked,
-            "lexemes": [f"{number}:{term}" for term in asked],
             "queries": [quote_lexeme(number, term) for term in asked],
         }
         (_, records, waiting), *rows = await self._read(_CORPUS, {**view_values(view), **values})
