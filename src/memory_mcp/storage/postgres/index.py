@@ -118,15 +118,18 @@ _LOOKED_UP_MAX: Final = 50_000
 """Matches looked up by their words; of more than these, the newest are met going back in time."""
 _WINDOW_MATCHES_MIN: Final = 5_000
 """Of more than these, those among the newest entries will do, if that is enough."""
-_WINDOW_MAX: Final = 1_000
-"""The newest entries on the chain that are gone through for that."""
+_WINDOWS: Final = (1_000, 4_000)
+"""So many of the newest entries on the chain are gone through for that; if need be, so many."""
 _ENOUGH: Final = 2 * RESULTS_MAX
 _HOLDS: Final = "WHERE r.words @@ :query::tsquery"
 _NEWEST_MATCHES: Final = f"entry r {_HOLDS}"
-_MATCHES_IN_WINDOW: Final = f"""(
+_MATCHES_IN_WINDOWS: Final = tuple(
+    f"""(
     SELECT row FROM entry n WHERE n.bank = :bank AND n.recalled
         AND (n.segment IS NULL OR n.segment IN (SELECT segment FROM chain))
-    ORDER BY n.id DESC LIMIT {_WINDOW_MAX}) near JOIN entry r USING (row) {_HOLDS}"""
+    ORDER BY n.id DESC LIMIT {window}) near JOIN entry r USING (row) {_HOLDS}"""
+    for window in _WINDOWS
+)
 _SCORED: Final = f"""
     matched AS MATERIALIZED (
         SELECT r.row, r.id, r.words, r.length FROM {{found}}
@@ -551,7 +554,7 @@ class PostgresIndex:
 def _plan_ways(matches: int) -> tuple[str, ...]:
     """The ways to find so many matches, the quickest first: what is common is among the newest."""
     rest = _MATCHES if matches <= _LOOKED_UP_MAX else _NEWEST_MATCHES
-    return (_MATCHES_IN_WINDOW, rest) if matches > _WINDOW_MATCHES_MIN else (rest,)
+    return (*_MATCHES_IN_WINDOWS, rest) if matches > _WINDOW_MATCHES_MIN else (rest,)
 
 
 def plan_queries(
