@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 from fakes import Scribe
-from index_doors import ELSEWHERE, HERE, matched, seen
+from index_doors import ANY, ELSEWHERE, HERE, matched, seen
 from postgres import beside, execute, new_bank, open_bank
 
 from memory_mcp.domain.hosts import name_database
@@ -425,6 +425,44 @@ async def test_a_start_reads_neither_index_nor_records_where_both_are_in_step(
     await SelfHealingIndex(index, store, in_step=index.is_in_step).catch_up()
     assert await index.ids() == {record.id for record in records}
     assert await index.is_in_step()
+
+
+async def test_words_are_counted_in_one_statement(
+    bank: Bank, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every search and every addition asks for counts, of each bank."""
+    index = PostgresIndex(bank, make_fields)
+    await index.mark_complete()
+    await index.add(
+        [scribe.record("lemon pear", segment=HERE), scribe.record("pear", segment=HERE)]
+    )
+    asked: list[str] = []
+
+    async def note(connection: Any, statement: str, values: Any) -> Any:
+        asked.append(statement)
+        return await fetch(connection, statement, values)
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", note)
+    corpus = await index.corpus(["kiwi", "pear", "lemon"], seen(scribe))
+    assert corpus.counts == {"kiwi": 0, "pear": 2, "lemon": 1}
+    assert len(asked) == 1
+
+
+async def test_a_connection_plans_a_statement_once(postgres_url: str, scribe: Scribe) -> None:
+    """To plan a search takes as long as to run it."""
+    bank = new_bank(postgres_url, connections_max=1)
+    index = PostgresIndex(bank, make_fields)
+    await index.mark_complete()
+    await index.add([scribe.record("apple pear", segment=HERE)])
+    for _ in range(2):
+        assert await matched(index, "apple", seen(scribe))
+        assert await index.find(seen(scribe), ANY, 10)
+    plans = await bank.rows(
+        "SELECT custom_plans FROM pg_prepared_statements WHERE strpos(statement, 'chain') > 0"
+    )
+    assert len(plans) >= 3
+    assert {row[0] for row in plans} == {0}
+    await bank.database.aclose()
 
 
 async def test_of_a_timeline_most_of_the_head_is_made_once(

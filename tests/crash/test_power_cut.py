@@ -30,7 +30,7 @@ from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import InvalidRequestError
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.files]
 
 STEPS_MIN = 5
 """Fewer would mean that the loop cut nothing worth cutting: one durable file is five steps."""

@@ -10,6 +10,7 @@ from doors import files_with
 from fakes import FakeIds, close_workspace, real_workspace
 
 from memory_mcp import branches, maintenance, memories, sessions
+from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import (
     CheckpointSaved,
     Closeout,
@@ -75,6 +76,18 @@ async def seal(workspace: Workspace, phase: int | None = None) -> CheckpointSave
     return outcome
 
 
+def note_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The longest that each pause between two tries may take, of which none is made."""
+    waited: list[float] = []
+
+    def draw(least: float, most: float) -> float:
+        waited.append(most)
+        return least
+
+    monkeypatch.setattr("memory_mcp.engine.recovery.random.uniform", draw)
+    return waited
+
+
 async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: Path) -> None:
     """What was planned for the earlier head must not be left behind in a sealed segment."""
     other = real_workspace(tmp_path, ids=FakeIds(1))
@@ -101,8 +114,11 @@ async def test_who_is_overtaken_writes_once_and_where_it_then_stands(tmp_path: P
 
 
 @pytest.mark.parametrize("what", ["checkpoint", "consolidate"])
-async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str) -> None:
+async def test_who_is_always_overtaken_leaves_nothing(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The error says that nothing was changed, so nothing was."""
+    waited = note_pauses(monkeypatch)
     other = real_workspace(tmp_path, ids=FakeIds(1))
     workspace = real_workspace(tmp_path)
     await load_head(workspace)
@@ -118,6 +134,9 @@ async def test_who_is_always_overtaken_leaves_nothing(tmp_path: Path, what: str)
         await close_workspace(other)
 
     assert {r.content for r in stored} == {"First"}
+    assert len(waited) == limits.HEAD_MOVES_RETRY_MAX - 1
+    assert waited == sorted(waited), "of many that try again at once, one would always be last"
+    assert 1 < sum(waited) < 5
 
 
 async def test_who_was_overtaken_by_the_same_phase_is_refused(tmp_path: Path) -> None:

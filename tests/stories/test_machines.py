@@ -28,7 +28,7 @@ from memory_mcp import maintenance, sync
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.files]
 
 
 @pytest.fixture
@@ -170,7 +170,6 @@ async def test_a_machine_that_knows_a_forgotten_memory_does_not_send_it_again(
     assert files_with(folder(laptop), "4711")
 
 
-@pytest.mark.files
 async def test_a_session_learns_of_the_others_beside_its_own_work(
     desk: Settings, laptop: Settings, era: Era
 ) -> None:
@@ -190,7 +189,6 @@ async def test_a_session_learns_of_the_others_beside_its_own_work(
     assert "Orders live in PostgreSQL." in context
 
 
-@pytest.mark.files
 async def test_a_lost_store_comes_back_from_the_cloud_as_it_was(
     desk: Settings, cloud: Cloud, era: Era, tmp_path: Path
 ) -> None:
@@ -285,7 +283,6 @@ async def test_it_does_not_matter_what_the_cloud_calls_a_document(
     assert await content(laptop)
 
 
-@pytest.mark.files
 async def test_a_changed_document_is_left_there_and_named(
     desk: Settings, laptop: Settings, cloud: Cloud
 ) -> None:

@@ -46,6 +46,13 @@ def settings(settings: Settings) -> Settings:
     return replace(settings, toolsets=("session", "hooks"), session="written-before")
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No busy machine passes for a slow queue, or for one that has nothing to say."""
+    monkeypatch.setattr("memory_mcp.server.tools.PROMPT_SECONDS_MAX", 60.0)
+    monkeypatch.setattr(limits, "PROMPT_NUDGE_SECONDS_MAX", 60.0)
+
+
 async def prompted(client: Client, prompt: str, session: str = SESSION) -> str:
     """What Claude Code would show the model with this prompt."""
     said = json.loads(await read(client, "prompt_context", prompt=prompt, session_id=session))

@@ -1,15 +1,23 @@
 """Finding: what matches, in what order, and what never comes back."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Run, as_json
 from doors import Era, Json, add, agent, call, read, recalled, record_file, refused, seal
+from fakes import fake_workspace
 
+from memory_mcp import memories, search
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.deduplication import MergePolicy
+from memory_mcp.domain.outcomes import SearchResults
+from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Filters
+from memory_mcp.engine.index_sync import SelfHealingIndex
 
 pytestmark = pytest.mark.anyio
 
@@ -42,6 +50,28 @@ async def test_a_result_is_whole_and_holds_nothing_empty(settings: Settings, era
     }
     assert found["mode"] == "words+table"
     assert found["success"] is True
+
+
+async def test_a_row_of_words_is_looked_for_only_where_each_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a million memories that hold the common ones, each would be read for nothing."""
+    workspace = fake_workspace()
+    for text in ("Orders live in PostgreSQL.", "Invoices live in the ledger."):
+        await memories.add_memory(workspace, Draft(content=text))
+    asked: list[tuple[str, ...]] = []
+    quote = SelfHealingIndex.quote
+
+    async def note(self: Any, row: Sequence[str], *others: Any) -> Any:
+        asked.append(tuple(row))
+        return await quote(self, row, *others)
+
+    monkeypatch.setattr(SelfHealingIndex, "quote", note)
+    for query in ("orders live in the zoo", "orders live in PostgreSQL"):
+        found = await search.search_memories(workspace, query, Filters(), 5)
+        assert isinstance(found, SearchResults)
+        assert found.hits[0].record.content == "Orders live in PostgreSQL."
+    assert ["zoo" in row for row in asked] == [False]
 
 
 async def test_the_memory_with_more_of_the_telling_words_comes_first(

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
@@ -360,11 +359,10 @@ def _let_leases_end(folder: Path) -> None:
 # at the command line
 
 
+@pytest.mark.files
 def test_with_files_there_is_no_team_and_the_answer_says_what_to_do(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if "MEMORY_POSTGRES_URL" in os.environ:
-        pytest.skip("memories are in a database")
     status, _, said = run("add", RULE, "--scope", "team")
     assert status == 1
     assert "There is no team here: use scope project or user." in said

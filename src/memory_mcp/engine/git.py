@@ -32,7 +32,12 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.git_look import KnownMemories, NewAnchor, Observation, Offer, observe
 from memory_mcp.engine.moves import build_move_record, try_move
-from memory_mcp.engine.recovery import describe_head_conflict, recover_head, recover_if_needed
+from memory_mcp.engine.recovery import (
+    describe_head_conflict,
+    give_way,
+    recover_head,
+    recover_if_needed,
+)
 from memory_mcp.engine.workspace import GitFollower, Workspace
 from memory_mcp.errors import ConflictError, GitSilentError, StoreError
 from memory_mcp.timeline.standing import find_standing, group_by_segment, list_anchors
@@ -303,7 +308,8 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
 async def _move(
     workspace: Workspace, plan: Callable[[Head, RecordId, datetime], Awaitable[Record]]
 ) -> tuple[Head, Record]:
-    for _ in range(HEAD_MOVES_RETRY_MAX):
+    for tries in range(HEAD_MOVES_RETRY_MAX):
+        await give_way(tries)
         head = await workspace.heads.read()
         if head is None:
             break

@@ -18,6 +18,7 @@ from memory_mcp.engine.moves import PlannedMove, try_move
 from memory_mcp.engine.recovery import (
     commit_head,
     describe_head_conflict,
+    give_way,
     recover_head,
     recover_if_needed,
 )
@@ -128,7 +129,8 @@ async def move_head(
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
-    for _ in range(HEAD_MOVES_RETRY_MAX):
+    for tries in range(HEAD_MOVES_RETRY_MAX):
+        await give_way(tries)
         head = await recover_head(workspace, await load_head(workspace))
         if moved := await try_move(workspace, head, plan):
             return moved
@@ -143,7 +145,8 @@ async def write_in_one_step(
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
-    for _ in range(HEAD_MOVES_RETRY_MAX):
+    for tries in range(HEAD_MOVES_RETRY_MAX):
+        await give_way(tries)
         head = await recover_head(workspace, await load_head_to_write(workspace))
         records = await plan(head)
         if not records:
@@ -159,7 +162,8 @@ async def absorb_moves(workspace: Workspace) -> int:
 
     A segment whose move did not come along is placed by the lineage of its newest record.
     """
-    for _ in range(HEAD_MOVES_RETRY_MAX):
+    for tries in range(HEAD_MOVES_RETRY_MAX):
+        await give_way(tries)
         head = await workspace.heads.read()
         if head is None:
             return len((await _begin_head(workspace)).timeline.moves)
@@ -238,7 +242,8 @@ async def rebuild_head(workspace: Workspace) -> None:
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
-    for _ in range(HEAD_MOVES_RETRY_MAX):
+    for tries in range(HEAD_MOVES_RETRY_MAX):
+        await give_way(tries)
         head = await workspace.heads.read()
         if head is None:
             return

@@ -4,11 +4,17 @@ The head is the commit. It holds every record that was written in one step with 
 these has its file and is in the index. Whoever reads the head first after a cut completes that.
 """
 
+import asyncio
+import random
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from memory_mcp.domain.ids import RecordId, SegmentId
-from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX
+from memory_mcp.domain.limits import (
+    HEAD_MOVES_RETRY_MAX,
+    HEAD_PAUSE_SECONDS_MAX,
+    HEAD_PAUSE_SECONDS_MIN,
+)
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.workspace import MemoryBank, Workspace
@@ -28,6 +34,16 @@ def describe_head_conflict() -> str:
         f"Other sessions moved the head {HEAD_MOVES_RETRY_MAX} times in a row; nothing was "
         f"changed. Look again with {name_step('memory_head')} and repeat."
     )
+
+
+async def give_way(tries: int) -> None:
+    """Wait for a random moment after so many tries to move the head that others forestalled.
+
+    Of many that try again at once, the slowest would be forestalled each time.
+    """
+    if tries:
+        most = min(HEAD_PAUSE_SECONDS_MIN * 2**tries, HEAD_PAUSE_SECONDS_MAX)
+        await asyncio.sleep(random.uniform(0, most))  # noqa: S311  # no secret
 
 
 async def recover_if_needed(workspace: Workspace, head: Head) -> Head:
@@ -104,7 +120,8 @@ async def drop_from_head(workspace: Workspace, record_ids: Collection[RecordId])
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
     """
-    for _ in range(HEAD_MOVES_RETRY_MAX):
+    for tries in range(HEAD_MOVES_RETRY_MAX):
+        await give_way(tries)
         # always the newest head: another session may have committed these records meanwhile
         head = await workspace.heads.read()
         if head is None or all(record.id not in record_ids for record in head.with_last):

@@ -235,7 +235,9 @@ async def _find_by_words(
     """The records that hold the words in a row, then those with words or related ones in turn."""
     if not corpus.records:
         return ()
-    quoted = await bank.index.quote(question.row, view, filters, _QUOTES_MAX)
+    # a word that no memory holds stands in none of them beside the others
+    held = all(corpus.counts.get(term) != 0 for term in question.row)
+    quoted = await bank.index.quote(question.row, view, filters, _QUOTES_MAX) if held else ()
     matched = await bank.index.match(question.every, corpus, view, filters, share)
     if corpus.records <= share:  # so few that each can be compared
         others = await bank.index.newest(view, filters, share)

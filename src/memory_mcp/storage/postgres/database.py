@@ -364,6 +364,7 @@ _SESSION: Final = {
     "idle_in_transaction_session_timeout": f"{STATEMENT_SECONDS_MAX:.0f}s",
     "default_transaction_isolation": "read committed",
     "jit": "off",  # no statement is long enough to gain by it
+    "plan_cache_mode": "force_generic_plan",  # to plan most takes longer than to run them
 }
 
 

@@ -54,6 +54,7 @@ from memory_mcp.storage.postgres.visible import (
     CHAIN,
     ON_CHAIN,
     REACHABLE,
+    SEGMENTS,
     VISIBLE,
     build_filter,
     build_queries,
@@ -78,41 +79,57 @@ CANDIDATE: Final = (
 )
 """The columns that `make_candidate` takes."""
 
-_CORPUS: Final = """
-    WITH fresh AS MATERIALIZED (
-        SELECT CASE WHEN recalled THEN words END AS words FROM entry
-        WHERE row = ANY(ARRAY(SELECT row FROM uncounted WHERE bank = :bank)))
-    SELECT NULL AS term, b.records + (SELECT count(*) FROM fresh), (SELECT count(*) FROM fresh)
-    FROM bank b WHERE b.number = :bank
+_CORPUS: Final = f"""
+    {CHAIN},
+    waiting AS MATERIALIZED (SELECT row FROM uncounted WHERE bank = :bank),
+    fresh AS (
+        SELECT lexeme, count(*) AS records FROM entry, unnest(tsvector_to_array(words)) lexeme
+        WHERE row = ANY(ARRAY(SELECT row FROM waiting)) AND recalled AND lexeme = ANY(
+            ARRAY(SELECT :bank || ':' || term FROM unnest(:terms::text[]) term))
+        GROUP BY lexeme),
+    counted AS MATERIALIZED (
+        SELECT asked.term, asked.query::tsquery, coalesce(fresh.records, 0) + coalesce((
+            SELECT term.records FROM term
+            WHERE term.bank = :bank AND term.term = asked.term), 0) AS records
+        FROM unnest(:terms::text[], :queries::text[]) asked (term, query)
+        LEFT JOIN fresh ON fresh.lexeme = :bank || ':' || asked.term),
+    rare AS MATERIALIZED (
+        SELECT * FROM counted WHERE records BETWEEN 1 AND {RARE_TERM_RECORDS_MAX}),
+    holding AS MATERIALIZED (
+        SELECT r.words FROM (
+            SELECT string_agg(query::text, ' | ')::tsquery AS query FROM rare HAVING count(*) > 0
+        ) any_of_them CROSS JOIN LATERAL look_up(query, {SEGMENTS}) found (row)
+        JOIN entry r USING (row) WHERE r.recalled AND {VISIBLE}),
+    seen AS (
+        SELECT rare.term, count(*) AS records FROM rare JOIN holding ON words @@ query
+        GROUP BY rare.term)
+    SELECT NULL AS term, b.records + (SELECT count(*) FROM waiting),
+        (SELECT count(*) FROM waiting) FROM bank b WHERE b.number = :bank
     UNION ALL
-    SELECT asked.term, coalesce(t.records, 0) + (
-            SELECT count(*) FROM fresh WHERE words @@ asked.query::tsquery), 0
-    FROM unnest(:terms::text[], :queries::text[]) asked (term, query)
-    LEFT JOIN term t ON t.bank = :bank AND t.term = asked.term"""
-
-_VISIBLE_COUNTS: Final = f"""
-    {CHAIN} SELECT asked.term, count(*) FROM unnest(:terms::text[], :queries::text[])
-        asked (term, query)
-    CROSS JOIN LATERAL look_up(asked.query::tsquery, :chain::text[]) found (row)
-    JOIN entry r USING (row)
-    WHERE r.recalled AND {VISIBLE} GROUP BY asked.term"""
+    SELECT c.term, CASE WHEN c.records > {RARE_TERM_RECORDS_MAX} THEN c.records
+        ELSE coalesce(seen.records, 0) END, 0
+    FROM counted c LEFT JOIN seen USING (term)"""
+"""How many records hold each term: of a rare one those that are visible, of others all."""
 
 # Okapi BM25 with its usual constants (k1 = 1.2, b = 0.75); a field counts as the ranking weighs it
-_LOOK_UP: Final = "look_up(:query::tsquery, :chain::text[])"
+_LOOK_UP: Final = f"look_up(:query::tsquery, {SEGMENTS})"
 _MATCHES: Final = f"{_LOOK_UP} found (row) JOIN entry r USING (row) WHERE true"
 _LOOKED_UP_MAX: Final = 50_000
 """Matches looked up by their words; of more than these, the newest are met going back in time."""
 _WINDOW_MATCHES_MIN: Final = 5_000
 """Of more than these, those among the newest entries will do, if that is enough."""
-_WINDOW_MAX: Final = 1_000
-"""The newest entries on the chain that are gone through for that."""
+_WINDOWS: Final = (1_000, 4_000)
+"""So many of the newest entries on the chain are gone through for that; if need be, so many."""
 _ENOUGH: Final = 2 * RESULTS_MAX
 _HOLDS: Final = "WHERE r.words @@ :query::tsquery"
 _NEWEST_MATCHES: Final = f"entry r {_HOLDS}"
-_MATCHES_IN_WINDOW: Final = f"""(
+_MATCHES_IN_WINDOWS: Final = tuple(
+    f"""(
     SELECT row FROM entry n WHERE n.bank = :bank AND n.recalled
         AND (n.segment IS NULL OR n.segment IN (SELECT segment FROM chain))
-    ORDER BY n.id DESC LIMIT {_WINDOW_MAX}) near JOIN entry r USING (row) {_HOLDS}"""
+    ORDER BY n.id DESC LIMIT {window}) near JOIN entry r USING (row) {_HOLDS}"""
+    for window in _WINDOWS
+)
 _SCORED: Final = f"""
     matched AS MATERIALIZED (
         SELECT r.row, r.id, r.words, r.length FROM {{found}}
@@ -275,16 +292,15 @@ class PostgresIndex:
         await self.bank.database.aclose()
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        asked = sorted(set(terms))
-        (_, records, uncounted), *rows = await self._read(_CORPUS, await self._ask(asked))
-        if uncounted > _UNCOUNTED_MAX:
+        asked, number = sorted(set(terms)), await self.bank.number()
+        values = {
+            "terms": asked,
+            "queries": [quote_lexeme(number, term) for term in asked],
+        }
+        (_, records, waiting), *rows = await self._read(_CORPUS, {**view_values(view), **values})
+        if waiting > _UNCOUNTED_MAX:
             await count_terms(self.bank)
-        counts = {term: n for term, n, _ in rows}
-        rare = [term for term, n in counts.items() if 0 < n <= RARE_TERM_RECORDS_MAX]
-        if rare:
-            values = {**view_values(view), **await self._ask(rare)}
-            seen = await self._read(_VISIBLE_COUNTS, values)
-            counts |= dict.fromkeys(rare, 0) | dict(seen)
+        counts = {term: count for term, count, _ in rows}
         return CorpusStatistics(records, {term: counts[term] for term in terms})
 
     async def spellings(self, term: str) -> list[tuple[str, int]]:
@@ -504,11 +520,6 @@ class PostgresIndex:
         """
         return await read_complete(self.bank, statement, values)
 
-    async def _ask(self, terms: Sequence[str]) -> Mapping[str, Any]:
-        """The values that ask for each of these terms by itself."""
-        number = await self.bank.number()
-        return {"terms": list(terms), "queries": [quote_lexeme(number, term) for term in terms]}
-
     async def _find_candidates(
         self, view: View, filters: Filters, limit: int, more: str, **values: Any
     ) -> list[Candidate]:
@@ -543,7 +554,7 @@ class PostgresIndex:
 def _plan_ways(matches: int) -> tuple[str, ...]:
     """The ways to find so many matches, the quickest first: what is common is among the newest."""
     rest = _MATCHES if matches <= _LOOKED_UP_MAX else _NEWEST_MATCHES
-    return (_MATCHES_IN_WINDOW, rest) if matches > _WINDOW_MATCHES_MIN else (rest,)
+    return (*_MATCHES_IN_WINDOWS, rest) if matches > _WINDOW_MATCHES_MIN else (rest,)
 
 
 def plan_queries(

@@ -15,14 +15,17 @@ from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
 Values = dict[str, Any]
 
+SEGMENTS: Final = "string_to_array(:chain, ' ')"
+"""The chain as an array. It is sent as one text: asyncpg looks at each element of a list."""
+
 # `void` are the exclusions whose reason holds no more
-CHAIN: Final = """WITH RECURSIVE chain AS MATERIALIZED (
-        SELECT unnest(:chain::text[]) COLLATE "C" AS segment),
+CHAIN: Final = f"""WITH RECURSIVE chain AS MATERIALIZED (
+        SELECT unnest({SEGMENTS}) COLLATE "C" AS segment),
     void AS MATERIALIZED (
         SELECT e.row FROM entry e
         WHERE e.bank = :bank AND e.kind = 'exclusion' AND e.derived
             AND (e.segment IS NULL OR e.segment IN (SELECT segment FROM chain))
-            AND is_abandoned(:bank, e.row, :chain))"""
+            AND is_abandoned(:bank, e.row, {SEGMENTS}))"""
 
 _ON_CHAIN: Final = "({0} IS NULL OR {0} IN (SELECT segment FROM chain))"
 
@@ -40,7 +43,7 @@ VISIBLE: Final = build_visible(
         reachable=REACHABLE,
         on_chain=_ON_CHAIN.format,
         void="SELECT row FROM void",
-        abandoned="is_abandoned(:bank, {}, :chain)".format,
+        abandoned=f"is_abandoned(:bank, {{}}, {SEGMENTS})".format,
     ),
     "r.row",
 )
@@ -60,9 +63,8 @@ _CONDITIONS: Final = {
     "until": "r.created_at < :until",
     "statement": "r.statement = :statement AND r.statement <> ''",
     "statements": "r.statement = ANY(:statements) AND r.statement <> ''",
-    "layer": "r.layer = :layer",
     "tags": "r.tags @> :tags AND r.row IN (SELECT look_up(ask_all(ARRAY("
-    "SELECT :bank || '#' || tag FROM unnest(:tags) tag)), :chain::text[]))",
+    f"SELECT :bank || '#' || tag FROM unnest(:tags) tag)), {SEGMENTS}))",
 }
 """The condition on `r` for each filter that has a value."""
 
@@ -72,7 +74,7 @@ _OWN_PARAMETER: Final = compile_later(r"(?<![:\w]):(?!(?:bank|chain|now)\b)([a-z
 
 def view_values(view: View) -> Values:
     """The named values that `CHAIN` and `VISIBLE` need."""
-    return {"chain": sorted(view.chain), "now": format_time(view.now)}
+    return {"chain": " ".join(sorted(view.chain)), "now": format_time(view.now)}
 
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
@@ -91,11 +93,12 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
         "until": format_time(filters.until) if filters.until else None,
         "statement": filters.statement or None,
         "statements": sorted(filters.statements) or None,
-        "layer": filters.layer,
         "tags": [tag.casefold() for tag in filters.tags] or None,
     }
     values = {name: value for name, value in given.items() if value is not None}
     conditions = ["r.bank = :bank", *(_CONDITIONS[name] for name in values)]
+    if filters.layer is not None:  # spelt out, or no plan could use the index of the others
+        conditions.append(f"r.layer = '{filters.layer}'")
     if filters.history:
         conditions.append("(r.recalled OR r.kind = 'tombstone')")
     elif not filters.by_statement:
