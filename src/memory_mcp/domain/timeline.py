@@ -243,7 +243,7 @@ class Timeline(FrozenModel):
         return known[1]
 
     def _inherit(self, before: "Timeline", moved: "MovesMade") -> None:
-        """Take over what is known of the timeline before; nothing here goes through all of it."""
+        """Take over what is known of the timeline before, without comparing the two."""
         begun, concerns = moved.added.segments.values(), moved.concerns
         if "segments" in moved.replaced or not self._knows_parents(begun):
             return
