@@ -346,3 +346,46 @@ async def test_a_list_holds_what_a_statement_names(index: SqliteIndex) -> None:
 
     assert await look("d") == ["d"]
     assert await look() == []
+
+
+async def test_a_chain_that_grew_changes_one_row_of_its_list(index: SqliteIndex) -> None:
+    """A move makes a chain of thousands longer by one, and a call looks from several of them."""
+
+    async def fill(members: Sequence[str]) -> int:
+        rows = await index.file.rows(
+            "SELECT total_changes(), (SELECT count(*) FROM chain)", {"chain": json.dumps(members)}
+        )
+        assert rows[0][1] == len(members)
+        return rows[0][0]
+
+    long = [f"{number:06}" for number in range(5_000)]
+    before = await fill(long)
+    assert await fill([*long, "opened"]) - before < 10
+    assert await fill(long[:-2]) - before < 20
+
+
+async def test_where_records_lie_is_told_without_looking_at_each(
+    index: SqliteIndex, scribe: Scribe
+) -> None:
+    """Every backtrack asks for it: what it takes grows with the segments alone."""
+
+    async def count_steps() -> int:
+        steps = 0
+
+        def count() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        await index.file.rows("SELECT 1")
+        db = index.file._db  # pyright: ignore[reportPrivateUsage]
+        assert db is not None
+        await db.set_progress_handler(count, 1)
+        assert await index.holding() == {HERE}
+        await db.set_progress_handler(count, 0)
+        return steps
+
+    await index.add([scribe.record("apple", segment=HERE)])
+    few = await count_steps()
+    await index.add([scribe.record("apple", segment=HERE) for _ in range(100)])
+    assert await count_steps() < 2 * few

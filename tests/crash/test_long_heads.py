@@ -1,6 +1,7 @@
 """A head with a long timeline: the earlier part of it lies in a file beside the head's own."""
 
 import itertools
+import sys
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,34 @@ async def test_a_head_stays_small_and_its_earlier_part_only_grows(tmp_path: Path
     assert parts(tmp_path) == [part]
     assert part.read_bytes().startswith(before)
     assert part.stat().st_size > len(before)
+
+
+def test_a_move_of_a_long_timeline_goes_through_none_of_it() -> None:
+    """Every checkpoint, backtrack and fork of a project of years would pay for all before it."""
+    scribe = Scribe()
+
+    def count_lines(head: Head) -> int:
+        """The lines of Python that a move and its head take."""
+        count = 0
+
+        def trace(_frame: object, event: str, _arg: object) -> Any:
+            nonlocal count
+            count += event == "line"
+            return trace
+
+        part = head.timeline
+        part.chain(MAIN)  # as whoever plans a move asks
+        part.find_beyond(part)
+        sys.settrace(trace)
+        try:
+            seal(scribe, head).timeline.find_beyond(part)
+        finally:
+            sys.settrace(None)
+        return count
+
+    short = grow(scribe, Head(project="shop"), 40)
+    long = grow(scribe, short, 400)
+    assert count_lines(long) < 1.5 * count_lines(short)
 
 
 async def test_what_is_forgotten_is_in_no_file_of_the_head(tmp_path: Path) -> None:

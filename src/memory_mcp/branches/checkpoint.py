@@ -158,7 +158,8 @@ async def checkpoint(
             head, record = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
-    sealed = next(c for c in head.timeline.checkpoints.values() if c.move == record.id)
+    newest_first = reversed(head.timeline.checkpoints.values())
+    sealed = next(c for c in newest_first if c.move == record.id)
     notes = (*cleaning, *uncited, *omitted, *chosen.notes, *_warn_of_depth(head, workspace))
     notes += (*describe_no_project(workspace), *await describe_pending(workspace))
     return CheckpointSaved(sealed, notes=notes, written=chosen.written, known=chosen.known)

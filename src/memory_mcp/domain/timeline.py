@@ -150,6 +150,7 @@ class _Cache:
         self.older: dict[tuple[SegmentId, BranchName], list[SegmentId]] = {}
         self.ancestors: dict[SegmentId, frozenset[SegmentId]] = {}  # of _ANCESTORS_MAX at most
         self.following: tuple[object, Timeline] | None = None
+        self.beyond: tuple[Timeline, Timeline] | None = None
 
 
 class Timeline(FrozenModel):
@@ -187,15 +188,15 @@ class Timeline(FrozenModel):
     def _cache(self) -> _Cache:  # a private attribute of pydantic would be four times as slow
         return _Cache()
 
-    def change(self, concerns: Collection[BranchName] | None = None, **changes: Any) -> "Timeline":
+    def change(self, moved: "MovesMade | None" = None, **changes: Any) -> "Timeline":
         """A new timeline with these changes.
 
-        If they are moves of the branches that they concern, other branches stand where they stood:
-        what was found out about these is kept.
+        If moves made them, other branches stand where they stood: what was found out about these is
+        kept.
         """
-        after = _make_timeline({**dict(self), **changes})
-        if concerns is not None and self._complete:
-            after._inherit(self, concerns)
+        after = make_timeline({**dict(self), **changes})
+        if moved is not None and self._complete:
+            after._inherit(self, moved)
         return after
 
     def drop_spare_bases(self) -> "Timeline":
@@ -214,6 +215,9 @@ class Timeline(FrozenModel):
 
     def find_beyond(self, part: "Timeline") -> "Timeline | None":
         """What this timeline has and the part has not; None if the part has anything else."""
+        known = self._cache.beyond
+        if known is not None and known[0] is part:
+            return known[1]
         beyond: dict[str, Any] = {}
         for name, mine in self:
             theirs = getattr(part, name)
@@ -224,7 +228,8 @@ class Timeline(FrozenModel):
                 beyond[name] = {key: each for key, each in mine.items() if key not in theirs}
             if not holds:
                 return None
-        return _make_timeline(beyond)
+        self._cache.beyond = known = part, make_timeline(beyond)
+        return known[1]
 
     def count(self) -> int:
         """How many entries it has: segments, moves and all else."""
@@ -237,10 +242,10 @@ class Timeline(FrozenModel):
             self._cache.following = known = step, make()
         return known[1]
 
-    def _inherit(self, before: "Timeline", concerns: Collection[BranchName]) -> None:
-        begun = [self.segments[s] for s in self.segments.keys() - before.segments.keys()]
-        untouched = self.segments.items() >= before.segments.items()
-        if not untouched or not self._knows_parents(begun):
+    def _inherit(self, before: "Timeline", moved: "MovesMade") -> None:
+        """Take over what is known of the timeline before, without comparing the two."""
+        begun, concerns = moved.added.segments.values(), moved.concerns
+        if "segments" in moved.replaced or not self._knows_parents(begun):
             return
         cache, known, opened = self._cache, before._cache, dict(before._opened)
         children = dict(before._children)
@@ -249,8 +254,11 @@ class Timeline(FrozenModel):
             for parent in segment.parents:
                 children[parent] = [*children.get(parent, ()), segment.id]
         cache.complete, cache.opened, cache.children = True, opened, children
-        sealed = self._inherit_decided(before)
-        same = (self.given_up, self.undone) == (before.given_up, before.undone)
+        sealed = self._inherit_decided(before, moved)
+        if known.beyond is not None and not moved.replaced:
+            part, beyond = known.beyond
+            cache.beyond = part, join_parts([beyond, moved.added])
+        same = self.given_up is before.given_up and self.undone is before.undone
         if same:
             cache.in_effect = known.in_effect
         cache.ancestors = dict(known.ancestors)
@@ -269,12 +277,12 @@ class Timeline(FrozenModel):
                     more = [c for c in sealed if self._lies_on(grown, c)]
                     cache.valid[branch] = [*known.valid[branch], *more]
 
-    def _inherit_decided(self, before: "Timeline") -> list[Checkpoint] | None:
+    def _inherit_decided(self, before: "Timeline", moved: "MovesMade") -> list[Checkpoint] | None:
         """The approved checkpoints that came last, if all others are what they were."""
         known = before._cache.decided
-        if known is None or not self.checkpoints.items() >= before.checkpoints.items():
+        if known is None or "checkpoints" in moved.replaced:
             return None
-        fresh = [c for c in self.checkpoints.values() if c.id not in before.checkpoints]
+        fresh = moved.added.checkpoints.values()
         approved = sorted((c for c in fresh if c.approval in _APPROVED), key=_order)
         if known and approved and _order(approved[0]) < _order(known[-1]):
             return None
@@ -640,6 +648,18 @@ class Timeline(FrozenModel):
         return {move for move, gone in self._moves_in_effect(branch) if segment in gone.segments}
 
 
+@frozen
+class MovesMade:
+    """The branches that moves concern, and what they added to a timeline.
+
+    `replaced` are the fields in which they changed or removed anything that was there before.
+    """
+
+    concerns: Collection[BranchName]
+    added: Timeline
+    replaced: Collection[str] = ()
+
+
 def join_parts(parts: Sequence[Timeline]) -> Timeline:
     """The timeline of which these are the parts, the later ones of two that say different."""
     joined: dict[str, Any] = {}
@@ -649,10 +669,10 @@ def join_parts(parts: Sequence[Timeline]) -> Timeline:
                 joined.setdefault(name, set()).update(each)
             else:
                 joined.setdefault(name, {}).update(each)
-    return _make_timeline(joined)
+    return make_timeline(joined)
 
 
-def _make_timeline(fields: Mapping[str, Any]) -> Timeline:
+def make_timeline(fields: Mapping[str, Any]) -> Timeline:
     """A timeline of parts that are valid: to validate a thousand of them anew takes longest.
 
     Raises:
@@ -765,5 +785,5 @@ class PhaseChange:
     notes: tuple[str, ...] = ()
 
 
-EMPTY_TIMELINE: Final = _make_timeline({})
+EMPTY_TIMELINE: Final = make_timeline({})
 """Made without a validator, which few starts of a process need."""

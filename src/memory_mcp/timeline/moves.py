@@ -4,6 +4,7 @@ A move is a set of additions, so two clones that exchange their records arrive a
 """
 
 from collections.abc import Container, Iterable
+from typing import Any
 
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Move, Record
@@ -12,8 +13,10 @@ from memory_mcp.domain.timeline import (
     Anchor,
     Checkpoint,
     Line,
+    MovesMade,
     Segment,
     Timeline,
+    make_timeline,
 )
 
 _Abandoned = dict[RecordId, AbandonedSegments]
@@ -45,53 +48,81 @@ def apply_move(timeline: Timeline, record: Record) -> Timeline:
 
 
 def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
-    segments, left, forgotten = dict(timeline.segments), set(timeline.left), set(timeline.forgotten)
-    checkpoints, lines = dict(timeline.checkpoints), dict(timeline.lines)
-    given_up, undone = dict(timeline.given_up), set(timeline.undone)
-    anchors = dict(timeline.anchors)
-    moves = set(timeline.moves)
+    draft = _Draft(timeline)
     records = list(records)
     taken_back = {id_ for r in records if r.move and r.move.decides for id_ in r.move.undoes}
     concerns: set[BranchName] = set()
     for record in records:
         move = record.move
-        if move is None or record.id in moves:
+        if move is None or record.id in draft.now["moves"]:
             continue
-        moves.add(record.id)
+        draft.include("moves", [record.id])
         concerns |= {move.branch, *move.opens}
+        given_up: _Abandoned = draft.now["given_up"]
         concerns.update(given_up[other].branch for other in move.undoes if other in given_up)
         for branch, opened in move.opens.items():
-            segments[opened] = Segment(
-                id=opened, parents=move.parents, branch=branch, move=record.id
-            )
-        left.update(move.leaves)
-        forgotten.update(move.forgets)
+            begun = Segment(id=opened, parents=move.parents, branch=branch, move=record.id)
+            draft.put("segments", opened, begun)
+        draft.include("left", move.leaves)
+        draft.include("forgotten", move.forgets)
         if move.decides is None:
-            undone.update(move.undoes)
+            draft.include("undone", move.undoes)
         if record.id not in taken_back:
-            _apply_checkpoint(checkpoints, record, move)
-        _apply_line(lines, record, move)
+            _apply_checkpoint(draft, record, move)
+        _apply_line(draft, record, move)
         if move.anchors and move.commit:
-            anchors[record.id] = Anchor(
-                segments=move.anchors, commit=move.commit, git_branch=move.git_branch
-            )
-        _abandon(given_up, record.id, move.branch, move.gives_up)
-        if forgotten:
-            checkpoints = {i: c for i, c in checkpoints.items() if forgotten.isdisjoint(c.seals)}
-    if len(moves) == len(timeline.moves):
+            anchor = Anchor(segments=move.anchors, commit=move.commit, git_branch=move.git_branch)
+            draft.put("anchors", record.id, anchor)
+        if gone := _find_abandoned(given_up, record.id, move.branch, move.gives_up):
+            draft.put("given_up", record.id, gone)
+        draft.drop_forgotten_checkpoints()
+    if len(draft.now["moves"]) == len(timeline.moves):
         return timeline
-    return timeline.change(
-        concerns,
-        segments=segments,
-        left=left,
-        forgotten=forgotten,
-        checkpoints=checkpoints,
-        lines=lines,
-        given_up=given_up,
-        undone=undone,
-        anchors=anchors,
-        moves=moves,
-    )
+    moved = MovesMade(concerns, make_timeline(draft.added), draft.replaced)
+    return timeline.change(moved, **draft.now)
+
+
+class _Draft:
+    """The fields of a timeline as moves change them: `now`, and what of that they `added`.
+
+    A field is copied when it is first changed. `replaced` are those in which anything that was
+    there before was changed or removed.
+    """
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._before: dict[str, Any] = dict(timeline)
+        self.now: dict[str, Any] = dict(timeline)
+        self.added: dict[str, Any] = {}
+        self.replaced: set[str] = set()
+
+    def put(self, field: str, key: str, value: object) -> None:
+        """Let a field of named values have this one."""
+        known = self.now[field]
+        if key in known and known[key] == value:
+            return
+        if key in self._before[field]:
+            self.replaced.add(field)
+        if known is self._before[field]:
+            self.now[field] = known = dict(known)
+        self.added.setdefault(field, {})[key] = known[key] = value
+
+    def include(self, field: str, members: Iterable[str]) -> None:
+        """Let a field that is a set have these members."""
+        known = self.now[field]
+        if new := set(members).difference(known):
+            if known is self._before[field]:
+                self.now[field] = known = set(known)
+            known.update(new)
+            self.added.setdefault(field, set()).update(new)
+
+    def drop_forgotten_checkpoints(self) -> None:
+        """Drop the checkpoints that seal what was forgotten."""
+        forgotten = self.now["forgotten"]
+        known: dict[CheckpointId, Checkpoint] = self.now["checkpoints"]
+        gone = [i for i, c in known.items() if not forgotten.isdisjoint(c.seals)]
+        if gone:
+            self.replaced.add("checkpoints")
+            self.now["checkpoints"] = {i: c for i, c in known.items() if i not in gone}
 
 
 def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
@@ -111,8 +142,9 @@ def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
                 opened,
                 Segment(id=opened, parents=lineage.parents, branch=branch, move=lineage.move),
             )
-        for move, gone in lineage.given_up.items():
-            _abandon(given_up, move, branch, gone)
+        for move, segments_left in lineage.given_up.items():
+            if gone := _find_abandoned(given_up, move, branch, segments_left):
+                given_up[move] = gone
         undone.update(lineage.undone)
         if lineage.base:
             bases[branch] = bases.get(branch, frozenset[SegmentId]()) | frozenset(lineage.base)
@@ -125,8 +157,9 @@ def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
 def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
     """The timeline with the segments, bases and abandoned segments of another one."""
     given_up = dict(timeline.given_up)
-    for move, gone in other.given_up.items():
-        _abandon(given_up, move, gone.branch, gone.segments)
+    for move, theirs in other.given_up.items():
+        if gone := _find_abandoned(given_up, move, theirs.branch, theirs.segments):
+            given_up[move] = gone
     bases = {**timeline.bases}
     for branch, base in other.bases.items():
         bases[branch] = bases.get(branch, frozenset[SegmentId]()) | base
@@ -138,20 +171,23 @@ def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
     )
 
 
-def _abandon(
+def _find_abandoned(
     known: _Abandoned, move: RecordId, branch: BranchName, segments: Iterable[SegmentId]
-) -> None:
+) -> AbandonedSegments | None:
+    """What the move abandoned with these; None if that is known."""
     before = known[move].segments if move in known else frozenset[SegmentId]()
-    if not before.issuperset(segments):
-        known[move] = AbandonedSegments(branch=branch, segments=before.union(segments))
+    if before.issuperset(segments):
+        return None
+    return AbandonedSegments(branch=branch, segments=before.union(segments))
 
 
-def _apply_checkpoint(known: dict[CheckpointId, Checkpoint], record: Record, move: Move) -> None:
+def _apply_checkpoint(draft: _Draft, record: Record, move: Move) -> None:
+    known: dict[CheckpointId, Checkpoint] = draft.now["checkpoints"]
     if move.checkpoint is None or move.approval is None:
         return
     if move.act == "checkpoint":
         name = CheckpointId(_make_unique(move.checkpoint, known, record))
-        known[name] = Checkpoint(
+        sealed = Checkpoint(
             id=name,
             phase=move.phase,
             summary=record.content,
@@ -161,19 +197,21 @@ def _apply_checkpoint(known: dict[CheckpointId, Checkpoint], record: Record, mov
             move=record.id,
             at=record.created_at,
         )
+        draft.put("checkpoints", name, sealed)
     elif move.act == "decide":
         asked = next((c for c in known.values() if c.move == move.decides), None)
         if asked is not None and (asked.approval == "pending" or move.undoes):
             decision = {"approval": move.approval, "summary": record.content}
-            known[asked.id] = asked.model_copy(update=decision)
+            draft.put("checkpoints", asked.id, asked.model_copy(update=decision))
 
 
-def _apply_line(known: dict[LineId, Line], record: Record, move: Move) -> None:
+def _apply_line(draft: _Draft, record: Record, move: Move) -> None:
     if move.line is not None:
-        name = LineId(_make_unique(move.line, known, record))
-        known[name] = Line(
+        name = LineId(_make_unique(move.line, draft.now["lines"], record))
+        left = Line(
             id=name, tips=move.leaves, branch=move.branch, move=record.id, at=record.created_at
         )
+        draft.put("lines", name, left)
 
 
 def _make_unique(name: str, taken: Container[str], record: Record) -> str:

@@ -11,6 +11,7 @@ runs for longer than its limit.
 """
 
 import asyncio
+import json
 import os
 import sqlite3
 import stat
@@ -316,15 +317,23 @@ class BoundedConnection(sqlite3.Connection):
             super().execute(f"CREATE TEMP TABLE {name}_list (list TEXT)")
 
     def _fill_list(self, name: str, members: str) -> None:
-        """Let the table of that name have these members, unless it has.
+        """Let the table of that name have these members; only those that differ are changed.
 
-        What it has stands in SQLite, because a transaction that is rolled back takes it along.
+        What it has stands in SQLite, because a transaction that is rolled back takes it along. No
+        list stands there while it is changed: where that is cut short, the next begins anew.
         """
-        if super().execute(f"SELECT 1 FROM {name}_list WHERE list = ?", (members,)).fetchone():
+        known = super().execute(f"SELECT list FROM {name}_list").fetchone()
+        if known == (members,):
             return
         super().execute(f"DELETE FROM {name}_list")
-        super().execute(f"DELETE FROM {name}")
-        super().execute(f"INSERT INTO {name} SELECT DISTINCT value FROM json_each(?)", (members,))
+        if known is None:
+            super().execute(f"DELETE FROM {name}")
+        before, now = set(json.loads(known[0] if known else "[]")), set(json.loads(members))
+        for change, some in (
+            (f"DELETE FROM {name} WHERE value IN (SELECT value FROM json_each(?))", before - now),
+            (f"INSERT INTO {name} SELECT value FROM json_each(?)", now - before),
+        ):
+            super().execute(change, (json.dumps([*some]),))
         super().execute(f"INSERT INTO {name}_list VALUES (?)", (members,))
 
     def start_clock(self) -> None:

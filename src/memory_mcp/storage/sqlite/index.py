@@ -755,7 +755,7 @@ class SqliteIndex:
     async def holding(self) -> set[SegmentId]:
         rows = await self.read(
             """SELECT DISTINCT segment FROM tally WHERE segment IS NOT NULL AND segment NOT IN (
-                SELECT r.segment FROM erasure JOIN record r ON r.rowid = erasure.record
+                SELECT r.segment FROM erasure CROSS JOIN record r ON r.rowid = erasure.record
                 WHERE r.segment IS NOT NULL GROUP BY r.segment HAVING count(DISTINCT r.rowid) =
                     (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))"""
         )
