@@ -13,6 +13,7 @@ from house import filled
 from report import Table, p50, p95
 
 from memory_mcp import bootstrap, memories, sessions
+from memory_mcp.bootstrap.opening import build_bootstrap
 from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.engine.head import load_head, make_writing
@@ -78,8 +79,8 @@ async def _with_sections(built: BuiltWorkspace, number: int) -> None:
 
 
 async def _cost(table: Table, workspace: Workspace, size: int) -> None:
-    block = await bootstrap.build_bootstrap(workspace)
-    taken = [await _timed(bootstrap.build_bootstrap(workspace)) for _ in range(_TIMES)]
+    block = await build_bootstrap(workspace)
+    taken = [await _timed(build_bootstrap(workspace)) for _ in range(_TIMES)]
     corpus = Corpus(seed=11)
     for _ in range(3):
         await memories.add_memory(workspace, corpus.draft())

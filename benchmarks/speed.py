@@ -1,6 +1,6 @@
 """How quick the memory is, measured on the machine it runs on.
 
-    python benchmarks/speed.py [--sizes 100,1000,10000,100000] [--only start|hook|search|…]
+    python benchmarks/speed.py [--sizes 100,1000,10000,100000] [--only start|commands|hook|…]
 
 The figures are of this moment and this machine: compare columns of one table, which were measured
 in turn, rather than tables of two runs. See benchmarks/README.md for what each figure means.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from cold_start import measure_start
+from commands import measure_commands
 from durable_add import measure_adds
 from footprint import measure_footprint
 from growth import measure_growth
@@ -29,8 +30,8 @@ from with_model import measure_meaning
 from with_postgres import SERVER_VARIABLE, measure_postgres
 
 _PARTS: Final = (
-    "start", "hook", "search", "read", "memory", "processes", "cloud", "model", "context",
-    "growth", "layers", "postgres", "add",
+    "start", "commands", "hook", "search", "read", "memory", "processes", "cloud", "model",
+    "context", "growth", "layers", "postgres", "add",
 )  # fmt: skip
 """Adding comes last: it makes the projects larger that the others look at."""
 
@@ -54,6 +55,12 @@ def main() -> None:
         metavar="DIR",
         help="a MEMORY_HOME with models/minilm in it, for the part `model`",
     )
+    parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="DIR",
+        help="another checkout, whose commands are measured in turn with these (part `commands`)",
+    )
     given = parser.parse_args()
     sizes = [int(size) for size in given.sizes.split(",")]
     parts = (given.only,) if given.only else _PARTS
@@ -63,15 +70,17 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         show(machine(folder))
         for part in parts:
-            asyncio.run(_measure(part, folder, sizes, given.model_home))
+            asyncio.run(_measure(part, folder, sizes, given))
 
 
 async def _measure(  # noqa: C901, PLR0912  # a line for each part
-    part: str, folder: Path, sizes: list[int], model_home: Path | None
+    part: str, folder: Path, sizes: list[int], given: argparse.Namespace
 ) -> None:
     match part:
         case "start":
             show(measure_start(folder / "start"))
+        case "commands":
+            show(measure_commands(folder / "commands", given.before and given.before / "src"))
         case "hook":
             show(measure_hooks(folder / "hook"))
         case "search":
@@ -108,10 +117,10 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
         case "add":
             show(await measure_adds(folder, sizes))
         case "model":
-            if model_home is None:
+            if given.model_home is None:
                 print("\nRecall by meaning: not measured; --model-home DIR says where a model is.")
                 return
-            for table in await measure_meaning(folder, sizes, model_home):
+            for table in await measure_meaning(folder, sizes, given.model_home):
                 show(table)
         case _:
             raise AssertionError(part)

@@ -49,7 +49,6 @@ from memory_mcp.engine.workspace import (
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import STATE_FOLDER
-from memory_mcp.models.embedders import AbsentEmbedder, OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.local import (
     MINILM,
     NO_EXTRA,
@@ -757,8 +756,12 @@ def build_embedder(settings: Settings) -> Embedder | None:
         case "auto" | "minilm" | "local":
             return _build_local(settings)
         case "openai":
+            from memory_mcp.models.embedders import OpenAiEmbedder  # noqa: PLC0415  # few have one
+
             return OpenAiEmbedder(chosen.url, chosen.model, chosen.api_key)
         case "ollama":
+            from memory_mcp.models.embedders import OllamaEmbedder  # noqa: PLC0415  # few have one
+
             return OllamaEmbedder(chosen.url, chosen.model, chosen.api_key)
 
 
@@ -787,6 +790,8 @@ def _build_local(settings: Settings) -> Embedder | None:
     name = chosen.model or (MINILM if chosen.name == "minilm" else find_newest(home))
     if not name:
         return None
+    from memory_mcp.models.embedders import AbsentEmbedder  # noqa: PLC0415  # few have a model
+
     folder = home / name
     try:
         manifest = read_manifest(folder)

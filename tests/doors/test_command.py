@@ -211,6 +211,18 @@ def test_what_few_sessions_use_is_not_imported_by_a_server() -> None:
     assert not seldom & loaded
 
 
+def test_what_reads_and_renders_texts_is_not_imported_before_there_is_one_to_read() -> None:
+    """For `status` and `log` it would be a tenth of all they take."""
+    parts = "memory_mcp.bootstrap, memory_mcp.build, memory_mcp.cli.branches"
+    loaded = set(run_fresh(f"import sys, {parts}; print(*sys.modules)"))
+    seldom = {
+        "memory_mcp.bootstrap.opening", "memory_mcp.deduplication", "memory_mcp.models.embedders",
+        "memory_mcp.ranking.analysis", "memory_mcp.text.merge", "memory_mcp.text.truths",
+    }  # fmt: skip
+
+    assert not seldom & loaded
+
+
 def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     """The first thing anybody types."""
     assert main(["--version"]) == 0

@@ -14,7 +14,8 @@ from fakes import FakeClock, FakeIds, Scribe, fake_workspace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_mcp import bootstrap, branches, memories, sessions
+from memory_mcp import branches, memories, sessions
+from memory_mcp.bootstrap.opening import build_bootstrap
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport
 from memory_mcp.domain.record import Draft
@@ -104,7 +105,7 @@ class World:
 
     async def opening(self) -> tuple[list[str], str]:
         """The opening without what it cost, and the token to go on from."""
-        block = await bootstrap.build_bootstrap(self.workspace)
+        block = await build_bootstrap(self.workspace)
         return [line for line in block.text.splitlines() if " tokens, " not in line], block.since
 
 

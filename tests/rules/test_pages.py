@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from project_story import page, told
 
 from memory_mcp import bootstrap
-from memory_mcp.bootstrap.views import read_history
+from memory_mcp.bootstrap.pages import read_history
 from memory_mcp.domain.outcomes import LineHistory
 from memory_mcp.fence import OPEN
 from memory_mcp.render.block import Block
@@ -61,7 +61,7 @@ async def test_the_history_says_how_many_are_older(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest first, and nothing in silence."""
-    monkeypatch.setattr("memory_mcp.bootstrap.views.HISTORY_ENTRIES_MAX", 2)
+    monkeypatch.setattr("memory_mcp.bootstrap.pages.HISTORY_ENTRIES_MAX", 2)
     async with told(tmp_path) as story:
         for number in range(3):
             story.clock.advance(timedelta(days=1))

@@ -9,6 +9,7 @@ from project_story import Story
 from views_in_memory import MemoryViews
 
 from memory_mcp import bootstrap, branches, memories, sessions
+from memory_mcp.bootstrap.opening import build_bootstrap
 from memory_mcp.render.block import Block
 
 pytestmark = pytest.mark.anyio
@@ -41,10 +42,10 @@ async def test_what_has_changed_since() -> None:
     """What a resumed session reads instead: nothing of what was given up but ids."""
     story = a_story()
     await story.phase_one()
-    then = (await bootstrap.build_bootstrap(story.workspace)).since
+    then = (await build_bootstrap(story.workspace)).since
     golden("since-nothing.md", await text(story, since=then))
     await story.phase_two()
-    later = (await bootstrap.build_bootstrap(story.workspace)).since
+    later = (await build_bootstrap(story.workspace)).since
     golden("since-new.md", await text(story, since=then))
     story.clock.advance(timedelta(minutes=1))
     await branches.backtrack(

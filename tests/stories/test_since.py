@@ -10,7 +10,8 @@ from fakes import START, FakeClock, FakeIds, Scribe, fake_workspace, forked, swi
 from project_story import Story, told
 from stores_in_memory import MemoryIndex
 
-from memory_mcp import bootstrap, branches, memories, sessions
+from memory_mcp import branches, memories, sessions
+from memory_mcp.bootstrap.opening import build_bootstrap
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Backtracked
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def token(story: Story) -> str:
-    return (await bootstrap.build_bootstrap(story.workspace)).since
+    return (await build_bootstrap(story.workspace)).since
 
 
 async def token_of(known: set[RecordId], now: datetime) -> str:

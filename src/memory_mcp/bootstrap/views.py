@@ -8,44 +8,18 @@ written is a note and fails no call.
 
 import asyncio
 import logging
-from dataclasses import replace
-from datetime import timedelta
 from typing import Final
 
-from memory_mcp.bootstrap.opening import (
-    add_notices,
-    collect_records,
-    make_frame,
-    render_in_frame,
-)
 from memory_mcp.deadlines import wait_for_first
 from memory_mcp.domain.ids import MAIN, BranchName, RecordId
 from memory_mcp.domain.normalise import pluralise
-from memory_mcp.domain.outcomes import Finding, LineHistory, Skipped
-from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters, View
-from memory_mcp.domain.sessions import (
-    HISTORY_ENTRIES_MAX,
-    RENDER_IDLE_SECONDS_MAX,
-    Page,
-    RenderedFile,
-)
-from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.head import load_head, load_view, make_view
-from memory_mcp.engine.records import gather_all, load_newest
-from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads, refuse_writes
+from memory_mcp.domain.outcomes import Finding
+from memory_mcp.domain.sessions import RENDER_IDLE_SECONDS_MAX, RenderedFile
+from memory_mcp.engine.head import load_head, make_view
+from memory_mcp.engine.records import gather_all
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.patterns import compile_later
-from memory_mcp.ports.sessions import Rendering
-from memory_mcp.render.block import Block
-from memory_mcp.render.pages import (
-    render_context_page,
-    render_history_page,
-    render_memory_page,
-    render_withdrawn_page,
-)
-from memory_mcp.render.sections import OPENING, PAGE, make_sections
-from memory_mcp.rendered import Rendered, Watched
 
 _LOG: Final = logging.getLogger("memory_mcp.views")
 
@@ -54,17 +28,6 @@ _PAUSE_SECONDS: Final = 0.3
 
 _PAUSES_MAX: Final = 10
 """Rendering is put off by no more than this many pauses."""
-
-_BRANCHES_MAX: Final = 8
-"""The bootstraps of so many branches are rendered after a write; others at a session's start."""
-
-_PAGE_CANDIDATES_MAX: Final = 120
-"""How many of each kind compete for the lines of MEMORY.md."""
-
-_HISTORY_FILTERS: Final = (
-    Filters(kinds=frozenset({"event"}), category="history", reach="project"),
-    Filters(kinds=frozenset({"checkpoint", "episode"}), reach="project"),
-)
 
 _SHOWN_ID: Final = compile_later(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
 
@@ -81,12 +44,15 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
     """
     if refuse_writes(workspace):
         return ()
+    from memory_mcp.bootstrap.pages import render_files  # noqa: PLC0415  # most commands need none
+
     changes = workspace.project.changes
     try:
         async with workspace.views.alone():
             count = changes.count
             watched = await workspace.views.watch()
-            foreign = await workspace.views.write(await _render_all(workspace, watched))
+            rendering = await render_files(workspace, _session_branches(workspace), watched)
+            foreign = await workspace.views.write(rendering)
             changes.shown = max(changes.shown, count)
     except MemoryMcpError as error:
         return (_FAILED.format(error),)
@@ -101,10 +67,11 @@ async def withdraw_removed(workspace: Workspace, bank: MemoryBank) -> tuple[str,
     What is not the project's is shown in other projects too: there it is taken back until a
     session renders it anew.
     """
-    notes = await _withdraw(workspace, None, render_withdrawn_page())
+    page = _make_withdrawn_page()
+    notes = await _withdraw(workspace, None, page)
     if bank is not workspace.project:
         try:
-            await workspace.views.withdraw_elsewhere(render_withdrawn_page())
+            await workspace.views.withdraw_elsewhere(page)
         except MemoryMcpError as error:
             notes += (_FAILED.format(error),)
     return notes
@@ -116,8 +83,14 @@ async def withdraw_branch(workspace: Workspace) -> tuple[str, ...]:
     Clients read the pages without a check, so they must not show for a moment what was just left.
     """
     branch = workspace.caller.branch
-    page = render_withdrawn_page() if branch == MAIN else ""  # the pages show the main branch alone
+    page = _make_withdrawn_page() if branch == MAIN else ""  # the pages show the main branch alone
     return await _withdraw(workspace, branch, page)
+
+
+def _make_withdrawn_page() -> str:
+    from memory_mcp.render.pages import render_withdrawn_page  # noqa: PLC0415  # few calls withdraw
+
+    return render_withdrawn_page()
 
 
 async def _withdraw(workspace: Workspace, branch: BranchName | None, page: str) -> tuple[str, ...]:
@@ -184,27 +157,6 @@ async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
     return found
 
 
-async def read_history(workspace: Workspace, limit: int) -> LineHistory | Skipped:
-    """The newest of what happened on this session's branch."""
-    if skipped := refuse_reads(workspace):
-        return skipped
-    return await _find_history(workspace, await load_view(workspace), limit)
-
-
-async def _find_history(workspace: Workspace, view: View, limit: int) -> LineHistory:
-    """History entries, checkpoints and episodes, newest first, and how many there are in all.
-
-    Of the project alone: HISTORY.md may lie in a folder that is shared.
-    """
-    found: list[Record] = []
-    total = 0
-    for filters in _HISTORY_FILTERS:
-        found += (await load_newest(workspace, view, filters, limit)).records
-        total += await workspace.project.index.count(view, filters)
-    found.sort(key=lambda record: record.id, reverse=True)
-    return LineHistory(found[:limit], total)
-
-
 async def _wait_for_changes(workspace: Workspace, leaving: asyncio.Event, shown: int) -> None:
     """Wait until writes came and then paused, or other processes may have written."""
     changes = workspace.project.changes
@@ -218,69 +170,6 @@ async def _wait_for_changes(workspace: Workspace, leaving: asyncio.Event, shown:
 
 def _session_branches(workspace: Workspace) -> tuple[BranchName, ...]:
     return tuple(dict.fromkeys((MAIN, workspace.caller.branch, *workspace.conversations.branches)))
-
-
-async def _list_branches(workspace: Workspace, timeline: Timeline) -> tuple[BranchName, ...]:
-    """The branches of this server's sessions, then others whose bootstrap is kept for sessions."""
-    kept = await workspace.views.branches()
-    others = [BranchName(b) for b in kept if b in timeline.branches]
-    return tuple(dict.fromkeys((*_session_branches(workspace), *others)))[:_BRANCHES_MAX]
-
-
-async def _render_all(workspace: Workspace, watched: Watched) -> Rendering:
-    """All files. `watched` was taken before anything is read here."""
-    head = await load_head(workspace)
-    begun = await workspace.views.has_records()
-    branches = (
-        await _list_branches(workspace, head.timeline) if begun else _session_branches(workspace)
-    )
-    bootstraps = [await _render_bootstrap(workspace, head, branch, watched) for branch in branches]
-    if not begun:
-        return Rendering({}, tuple(each for _, each in bootstraps))
-    main = workspace.at(MAIN)
-    view = make_view(main, head.timeline)
-    # of the project alone: the folder of MEMORY.md may be shared
-    memory = await collect_records(main, view, PAGE, _PAGE_CANDIDATES_MAX, reach="project")
-    history = await _find_history(main, view, HISTORY_ENTRIES_MAX)
-    total = await main.project.index.count(view, Filters())
-    project = workspace.scope.project or "none"
-    block, of_main = bootstraps[0]
-    ends = [of_main["until"], memory.until and memory.until.timestamp()]
-    ends += [r.expires_at.timestamp() for r in history.records if r.expires_at]
-    of_main["until"] = min((end for end in ends if end is not None), default=None)
-    pages: dict[Page, str] = {
-        "session-context.md": render_context_page(block),
-        "MEMORY.md": render_memory_page(memory.found, total, project),
-        "HISTORY.md": render_history_page(history, project),
-    }
-    return Rendering(pages, tuple(each for _, each in bootstraps))
-
-
-async def _render_bootstrap(
-    workspace: Workspace, head: Head, branch: BranchName, watched: Watched
-) -> tuple[Block, Rendered]:
-    """The bootstrap of a branch, with what it was made from.
-
-    It names the project's phase: the one in MEMORY_PHASE is a session's own.
-    """
-    session = replace(workspace.at(branch), policy=replace(workspace.policy, phase=None))
-    frame = await make_frame(session, head)
-    collected = await collect_records(session, frame.view, OPENING)
-    await add_notices(session, frame, collected)
-    sections = make_sections(OPENING, collected.found)
-    block = render_in_frame(frame, sections, workspace.policy.opening.bootstrap_tokens)
-    seconds = workspace.views.valid_seconds
-    valid = workspace.clock.now() + timedelta(seconds=seconds) if seconds else None
-    until = min((end for end in (collected.until, frame.until, valid) if end), default=None)
-    return block, Rendered(
-        branch=branch,
-        revision=frame.head.revision,
-        text=block.text,
-        tokens=block.tokens,
-        zone=frame.zone,
-        until=until.timestamp() if until else None,
-        watched=watched,
-    )
 
 
 async def _find_stale_records(workspace: Workspace, file: RenderedFile) -> set[RecordId]:

@@ -14,7 +14,6 @@ from typing import Final
 
 from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.code import cite_places
-from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection, makes_superfluous
 from memory_mcp.domain.ids import (
@@ -440,6 +439,8 @@ async def _select_new_records(
     workspace: Workspace, timeline: Timeline, records: Iterable[Record]
 ) -> _CloseoutRecords:
     """Leave out what is known word for word and what the user has rejected."""
+    from memory_mcp.deduplication import find_exact_matches  # noqa: PLC0415  # no other move reads
+
     view = make_view(workspace, timeline)
     written: list[Record] = []
     known: list[Record] = []

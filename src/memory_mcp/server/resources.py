@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from mcp_types import Annotations, Resource, ResourceTemplate
 
 from memory_mcp import branches, profile, sessions
-from memory_mcp.bootstrap.views import read_history
+from memory_mcp.bootstrap.pages import read_history
 from memory_mcp.branches.get import get_checkpoint, get_memory, list_checkpoints
 from memory_mcp.domain.limits import HISTORY_RECORDS_MAX, LISTED_CHECKPOINTS_MAX
 from memory_mcp.domain.normalise import cut

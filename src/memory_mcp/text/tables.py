@@ -50,7 +50,7 @@ def rewrite(text: str, table: str) -> str:
 @cache
 def _load_rewrites(table: str) -> list[tuple[str, re.Pattern[str], str]]:
     rows: list[list[str]] = load_table(table)["rewrites"]["rows"]
-    return [(needed, re.compile(pattern), replacement) for needed, pattern, replacement in rows]
+    return [(needed, compile_later(pattern), replacement) for needed, pattern, replacement in rows]
 
 
 def fill(pattern: str, parts: Mapping[str, str]) -> str:

@@ -31,13 +31,25 @@ _COMPARED_WORDS_MAX: Final = 24
 """Distinct words of a memory that its whole meaning is made of."""
 
 
+class _Signs(dict[int, int]):
+    """The signs of each place as one number, made once it is asked for: few of them ever are."""
+
+    def __init__(self, packed: bytes) -> None:
+        super().__init__()
+        self._packed = packed
+
+    def __missing__(self, place: int) -> int:
+        row = self._packed[place * _BYTES : (place + 1) * _BYTES]
+        return self.setdefault(place, int.from_bytes(row, "little"))
+
+
 @dataclass(frozen=True, eq=False)  # one of them is never equal to another: it can be a key
 class WordTable:
     """The table in memory. `places` says where each stem stands."""
 
     places: Mapping[str, int]
     stems: Sequence[str]
-    signs: Sequence[int]
+    signs: Mapping[int, int]
     rarities: bytes
     nearest: Sequence[int]
 
@@ -149,7 +161,7 @@ def unpack_meaning(packed: bytes, table: WordTable) -> tuple[float, Sequence[int
     places = array("H", packed[4:] if len(packed) % 2 == 0 else b"")
     if sys.byteorder == "big":
         places.byteswap()
-    if not places or max(places) >= len(table.signs):
+    if not places or max(places) >= len(table.stems):
         raise IndexDamagedError(
             f"The index holds {packed[:50]!r}, which nobody wrote. "
             "`memory-mcp doctor --reindex` makes it anew."
@@ -180,12 +192,9 @@ def load_word_table() -> WordTable:
     if sys.byteorder == "big":
         numbers.byteswap()
     return WordTable(
-        places={stem: place for place, stem in enumerate(stems)},
+        places=dict(zip(stems, range(count), strict=True)),
         stems=stems,
-        signs=[
-            int.from_bytes(data[at : at + _BYTES], "little")
-            for at in range(start, rarities, _BYTES)
-        ],
+        signs=_Signs(data[start:rarities]),
         rarities=data[rarities:nearest],
         nearest=numbers,
     )

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any, Final
 
-from memory_mcp.bootstrap import build_bootstrap
+from memory_mcp.bootstrap.opening import build_bootstrap
 from memory_mcp.domain.ids import parse_id_time
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import MEMORY_KINDS
