@@ -100,7 +100,7 @@ class LocalGit:
 
     def look(self) -> GitPlace:
         place = self._look()
-        self._paused = place.pause in ("operation", "locked", "detached")
+        self._paused = place.pause in ("operation", "locked")
         return place
 
     def _look(self) -> GitPlace:
@@ -114,14 +114,16 @@ class LocalGit:
             pause = "operation"
         elif os.path.lexists(os.path.join(self._dir, "index.lock")):
             pause = "locked"
-        elif not branch:
-            pause = "detached" if commit else "no commit"
         elif not commit:
             pause = "no commit"
         elif os.path.lexists(os.path.join(self._common, "shallow")):
             pause = "shallow"
-        elif not os.path.exists(self.files[1]) or not os.path.exists(self._reflog(branch)):
+        elif not os.path.exists(self.files[1]) or (
+            branch and not os.path.exists(self._reflog(branch))
+        ):
             pause = "no reflog"
+        elif not branch:
+            pause = "detached"
         found = stamp_file(self.files[1])
         return GitPlace(branch, commit, pause, found[1] if found else 0)
 
@@ -211,12 +213,13 @@ class LocalGit:
         self._disk.write(self._state, data.encode())
         self._loaded = stamp_file(str(self._state)), state
 
-    def find_away(self, commits: Collection[str], head: str) -> set[str]:
+    def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
         wanted = sorted(commits)
         if not wanted:
             return set()
         there = self._find_there(wanted)
-        listed = self._ask(["rev-list", "--stdin"], [*sorted(there), f"^{head}"]) if there else ""
+        apart = [f"^{head}" for head in heads]
+        listed = self._ask(["rev-list", "--stdin"], [*sorted(there), *apart]) if there else ""
         return (set(wanted) - there) | there.intersection(listed.split())
 
     def _find_there(self, commits: Collection[str]) -> set[str]:
@@ -288,7 +291,7 @@ class LocalGit:
         )  # fmt: skip
         tips = dict(line.split("\0") for line in listed.splitlines())
         left = read_git_text(os.path.join(self._dir, "ORIG_HEAD"), self._dir).strip()
-        return tips | ({"": left} if left and self.find_away([left], "HEAD") else {})
+        return tips | ({"": left} if left and self.find_away([left], ["HEAD"]) else {})
 
     def list_left(self) -> Mapping[str, str]:
         left: dict[str, str] = {}
