@@ -204,8 +204,8 @@ class GitState(FrozenModel):
     `claims` names the branches of git, or the detached HEADs, on which each segment was written
     that no commit has closed yet; `closed` are open segments in which nothing more is written,
     because git has their records. `reverts` maps a commit to the one that reverted it. `offered` is
-    what was offered before. `rewound` are the memories that are marked as written in turns that the user took back.
-    `with_code`: records were committed with the code at some look.
+    what was offered before. `rewound` are the memories that are marked as written in turns that the
+    user took back. `with_code`: records were committed with the code at some look.
     """
 
     trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])

@@ -453,10 +453,22 @@ def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
     try:
         beyond = [c for c in look.git.list_commits(tip, look.place.commit) if c.commit in came]
         start = next((c.parents[0] for c in beyond if c.parents), look.place.commit)
-        squashed = made.get(look.git.find_patch(start, tip), "")
+        squashed = _find_made(look, made, look.git.find_patch(start, tip), tip)
     except GitSilentError:  # they have nothing in common
         return ""
     return "" if squashed in look.picked else squashed
+
+
+def _find_made(look: _Look, made: Mapping[str, str], patch: str, tip: str) -> str:
+    """The commit that came and makes this change, if it may be made of this tip; '' if none.
+
+    One that is older is what the tip was made of: it was taken back softly, or amended, since.
+    """
+    commit = made.get(patch, "")
+    if not commit:
+        return ""
+    times = look.git.find_times([commit, tip])
+    return commit if times[commit] >= times[tip] else ""
 
 
 def _find_reached(
@@ -499,7 +511,7 @@ def _offer_copies(
     patches = look.git.find_patches([anchor.commit for anchor in anchors])
     offers: list[Offer] = []
     for anchor in anchors:
-        copy = made.get(patches.get(anchor.commit, ""))
+        copy = _find_made(look, made, patches.get(anchor.commit, ""), anchor.commit)
         if copy:
             what = f"{copy[:_SHORT]} copies {anchor.commit[:_SHORT]} of {name}"
             key = f"copy:{anchor.commit}:{copy}"

@@ -254,6 +254,10 @@ class LocalGit:
         ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
         return ids.split()[0] if ids else ""
 
+    def find_times(self, commits: Collection[str]) -> Mapping[str, int]:
+        listed = self._ask(["rev-list", "--no-walk", "--timestamp", "--stdin"], sorted(commits))
+        return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
+
     def find_change(self, path: str, since: str) -> str:
         reach = [f"{since}..HEAD"] if since else ["HEAD"]
         return self._ask(
