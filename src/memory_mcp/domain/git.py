@@ -14,7 +14,7 @@ GitMode = Literal["off", "mark", "follow"]
 """Git is not looked at; or memories say where they stand; or those that stand elsewhere hide."""
 
 Pause = Literal[
-    "", "no repository", "no commit", "detached", "operation", "locked", "no reflog", "shallow",
+    "", "no repository", "no commit", "detached", "operation", "locked", "no reflog",
     "reftable", "no git",
 ]  # fmt: skip
 """Why git is not followed at the moment; '' if it is."""
@@ -44,12 +44,14 @@ class GitPlace:
     """Where a work tree stands: its branch and commit, or why that is not followed now.
 
     `moves` is how long the reflog of HEAD is: it grows even if HEAD comes back to where it was.
+    `cuts` is the same of the list of commits at which the history of a shallow clone ends.
     """
 
     branch: str = ""
     commit: str = ""
     pause: Pause = ""
     moves: int = 0
+    cuts: int = 0
 
     @property
     def rests(self) -> bool:
@@ -152,6 +154,7 @@ class SeenTree(FrozenModel):
     commit: Commit = ""
     detached: Commit = ""
     moves: int = 0
+    cuts: int = 0
     asked: Annotated[frozenset[Commit], _Many] = frozenset()
     away: Annotated[frozenset[Commit], _Many] = frozenset()
 
@@ -166,7 +169,8 @@ class SeenTree(FrozenModel):
         return ("", self.detached) if self.detached else (self.branch, self.commit)
 
     def is_at(self, place: GitPlace) -> bool:
-        return (*self.here, self.moves) == (place.branch, place.commit, place.moves)
+        now = place.branch, place.commit, place.moves, place.cuts
+        return (*self.here, self.moves, self.cuts) == now
 
     def find_owner(self, tree: str) -> str:
         """Whose is what is written in that work tree now."""

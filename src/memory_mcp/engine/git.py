@@ -52,7 +52,6 @@ PAUSES: Final = {
     "operation": "a merge, rebase, cherry-pick, revert or bisect is in progress",
     "locked": "git's index is locked",
     "no reflog": "git keeps no reflog here (core.logAllRefUpdates)",
-    "shallow": "this is a shallow clone",
     "reftable": "its refs are stored as reftable, which cannot be read",
     "no git": "there is no git on this machine",
 }

@@ -148,11 +148,10 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
 def _place_tree(place: GitPlace, seen: SeenTree | None) -> SeenTree:
     """Where the work tree is now. A detached HEAD takes nothing away from what the branch has."""
     if place.branch:
-        return SeenTree(branch=place.branch, commit=place.commit, moves=place.moves)
-    left = seen or SeenTree()
-    return SeenTree(
-        branch=left.branch, commit=left.commit, detached=place.commit, moves=place.moves
-    )
+        now = SeenTree(branch=place.branch, commit=place.commit)
+    else:
+        now = (seen or SeenTree()).model_copy(update={"detached": place.commit})
+    return now.model_copy(update={"moves": place.moves, "cuts": place.cuts})
 
 
 def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
@@ -254,9 +253,9 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
 def _take_up(look: _Look, branch: str, commit: str) -> None:
     """Anchor to the branch what was committed before it, while HEAD was detached."""
     loose = [anchor for anchor in look.anchors if not anchor.git_branch]
-    away = look.git.find_away({anchor.commit for anchor in loose}, [commit])
+    reached = look.git.find_reached({anchor.commit for anchor in loose}, [commit])
     for anchor in loose:
-        if anchor.commit not in away:
+        if anchor.commit in reached:
             taken = anchor.model_copy(update={"git_branch": branch})
             why = f"on {anchor.commit[:_SHORT]}, which {branch} has taken up"
             look.added.append(NewAnchor(taken, why))
@@ -479,8 +478,8 @@ def _find_reached(
     A branch may have been merged into it, or HEAD may have left the commit before.
     """
     anchors = [anchor for each in apart.values() for anchor in each]
-    beyond = look.git.find_away({anchor.commit for anchor in anchors}, [tip])
-    return [s for s, each in apart.items() if any(a.commit not in beyond for a in each)]
+    reached = look.git.find_reached({anchor.commit for anchor in anchors}, [tip])
+    return [s for s, each in apart.items() if any(a.commit in reached for a in each)]
 
 
 def _list_apart(look: _Look, away: set[str]) -> dict[SegmentId, list[Anchor]]:

@@ -56,6 +56,8 @@ _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MUL
 """The line before each object. Within a record no line begins with such a word."""
 _SHORT: Final = 8
 """Digits of a commit in place of a branch's name."""
+_CUTS_MAX: Final = 32
+"""Ends of a shallow history of which git is asked; with more, nothing is proved to be away."""
 _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
@@ -89,6 +91,7 @@ class LocalGit:
             os.path.join(self._dir, "HEAD"),
             os.path.join(self._dir, "logs", "HEAD"),
         )
+        self._cuts = os.path.join(self._common, "shallow")
         self._paused = False
         self._loaded: tuple[object, GitState] | None = None
 
@@ -96,7 +99,8 @@ class LocalGit:
         if self._paused:  # an operation ends without a word
             return object()
         own = map(stamp_file, self.files)
-        return (*own, stamp_file(str(self._state)), self._trees.stamp())
+        beside = stamp_file(self._cuts), stamp_file(str(self._state))
+        return (*own, *beside, self._trees.stamp())
 
     def look(self) -> GitPlace:
         place = self._look()
@@ -116,16 +120,15 @@ class LocalGit:
             pause = "locked"
         elif not commit:
             pause = "no commit"
-        elif os.path.lexists(os.path.join(self._common, "shallow")):
-            pause = "shallow"
         elif not os.path.exists(self.files[1]) or (
             branch and not os.path.exists(self._reflog(branch))
         ):
             pause = "no reflog"
         elif not branch:
             pause = "detached"
-        found = stamp_file(self.files[1])
-        return GitPlace(branch, commit, pause, found[1] if found else 0)
+        sizes = [found[1] if (found := stamp_file(path)) else 0
+                 for path in (self.files[1], self._cuts)]  # fmt: skip
+        return GitPlace(branch, commit, pause, *sizes)
 
     def _reflog(self, branch: str) -> str:
         return os.path.join(self._common, "logs", "refs", "heads", *branch.split("/"))
@@ -214,13 +217,23 @@ class LocalGit:
         self._loaded = stamp_file(str(self._state)), state
 
     def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
-        wanted = sorted(commits)
-        if not wanted:
+        away = set(commits) - self.find_reached(commits, heads)
+        cuts = self.find_reached(self._list_cuts(), heads) if away else set[str]()
+        if len(cuts) > _CUTS_MAX:
             return set()
-        there = self._find_there(wanted)
-        apart = [f"^{head}" for head in heads]
-        listed = self._ask(["rev-list", "--stdin"], [*sorted(there), *apart]) if there else ""
-        return (set(wanted) - there) | there.intersection(listed.split())
+        for cut in cuts:  # what comes after each of them lies before none
+            lines = [*sorted(self._find_there(away)), f"^{cut}"]
+            away &= set(self._ask(["rev-list", "--ancestry-path", "--stdin"], lines).split())
+        return away
+
+    def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
+        there = self._find_there(commits)
+        beyond = [*sorted(there), *(f"^{head}" for head in heads)]
+        return there.difference(self._ask(["rev-list", "--stdin"], beyond).split() if there else ())
+
+    def _list_cuts(self) -> Sequence[str]:
+        """The commits whose parents a shallow clone does not have."""
+        return read_git_text(self._cuts, self._common, _REFLOG_BYTES_MAX).split()
 
     def _find_there(self, commits: Collection[str]) -> set[str]:
         """Those of these commits that git still has."""
