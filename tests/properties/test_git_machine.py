@@ -346,6 +346,10 @@ ANEW: list[Step] = [
     ("rebase", 0),
 ]  # fmt: skip
 """A commit is taken back and made anew, and the other work tree has the older one of the two."""
+UNSEEN: list[Step] = [
+    ("new", 0), ("switch", 3), ("write", 4), ("commit", 5), ("switch", 0), ("squash", 3),
+]  # fmt: skip
+"""Nothing looks between the first commit of a memory and its squash on a branch begun before."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -356,6 +360,7 @@ ANEW: list[Step] = [
 @example(([], NESTED))
 @example(([], OLDER))
 @example(([], ANEW))
+@example(([], UNSEEN))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(

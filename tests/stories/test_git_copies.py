@@ -49,3 +49,21 @@ async def test_a_commit_is_no_squash_of_what_was_made_of_it(
         w.git("merge", "-q", "--ff-only", "older")
         assert await w.recalled() == {A}
         assert [note for note in w.told if "copies" in note] == [], "nor a copy, which is offered"
+
+
+async def test_a_squash_of_what_nobody_saw_committed_is_followed(
+    settings: Settings, project: Path
+) -> None:
+    """The branch that takes it was begun before, and is read before the one that has the commit."""
+    make_world(project, ignored=True)
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        assert await w.recalled() == set()
+        w.git("switch", "-q", "-c", "topic")
+        w.git("switch", "-q", "main")
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "topic")
+        w.git("merge", "-q", "--squash", "main")
+        w.git("commit", "-q", "-m", "squashed")
+        assert await w.recalled() == {A}

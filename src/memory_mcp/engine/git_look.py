@@ -101,6 +101,7 @@ class _Look:
     reverts: dict[str, str]
     closed: set[SegmentId]
     added: list[NewAnchor] = field(default_factory=list[NewAnchor])
+    start: str = ""
     came: list[NewCommit] = field(default_factory=list[NewCommit])
     picked: set[str] = field(default_factory=set[str])
     notes: list[str] = field(default_factory=list[str])
@@ -128,6 +129,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         if branch and not find_detached(branch):
             _read_branch(look, branch)
     _follow_rewrites(look)
+    _list_came(look)
     tree = _place_tree(place, seen)
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
     away = git.find_away(asked, tree.heads)
@@ -291,20 +293,25 @@ def _follow_step(look: _Look, owner: str, step: RefStep) -> None:
 
 
 def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
-    """Note what came to the branch after `start`, or that it is to be done when HEAD is there."""
+    """Note that what came to the branch after `start` is to be listed, once HEAD is there."""
     here = branch == look.place.branch
-    if start and here and look.anchors:
-        try:
-            _list_came(look, start)
-        except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
-            look.notes.append(f"What came to {branch} could not be listed ({error}).")
+    if here:
+        look.start = look.start or start
     if now := look.branches.get(branch):
         look.branches[branch] = now.model_copy(update={"since": "" if here else start})
 
 
-def _list_came(look: _Look, start: str) -> None:
-    """Note the commits that came to HEAD since `start`, and what they revert by their words."""
-    look.came = look.git.list_commits(start, look.place.commit)
+def _list_came(look: _Look) -> None:
+    """Note the commits that came to HEAD, and what they revert by their words.
+
+    All branches were read before: any of them may have an anchor that these commits gather.
+    """
+    if not (look.start and look.anchors):
+        return
+    try:
+        look.came = look.git.list_commits(look.start, look.place.commit)
+    except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
+        look.notes.append(f"What came to {look.place.branch} could not be listed ({error}).")
     for new in look.came:
         look.reverts.update(dict.fromkeys(new.reverts, new.commit))
 
