@@ -341,6 +341,15 @@ NESTED: list[Step] = [
 """The same of a branch from which another was begun before that commit."""
 OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("look", 0)]
 """A branch that was begun before something was written, and seen only afterwards."""
+ANEW: list[Step] = [
+    ("new", 0), ("commit", 0), ("switch", 0), ("write", 0), ("rebase", 0), ("soft", 0), ("tree", 0),
+    ("rebase", 0),
+]  # fmt: skip
+"""A commit is taken back and made anew, and the other work tree has the older one of the two."""
+UNSEEN: list[Step] = [
+    ("new", 0), ("switch", 3), ("write", 4), ("commit", 5), ("switch", 0), ("squash", 3),
+]  # fmt: skip
+"""Nothing looks between the first commit of a memory and its squash on a branch begun before."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -350,6 +359,8 @@ OLDER: list[Step] = [("new", 0), ("switch", 0), ("write", 0), ("switch", 0), ("l
 @example(([], AWAY))
 @example(([], NESTED))
 @example(([], OLDER))
+@example(([], ANEW))
+@example(([], UNSEEN))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(

@@ -54,7 +54,7 @@ def _render(report: GitReport) -> Output:
     place, groups = report.place, report.groups
     lines = [f"{report.mode}: {_MODES[report.mode]}"]
     if place.commit:
-        lines.append(f"Git is on {place.branch} at {place.commit[:8]}.")
+        lines.append(f"Git is on {place.branch or 'no branch'} at {place.commit[:8]}.")
     if report.pause:
         lines.append(f"Not followed at the moment: {report.pause}.")
     lines += code.describe_groups(groups) or ["Every memory stands here."]

@@ -73,7 +73,7 @@ async def report_git(workspace: Workspace) -> GitReport | Skipped:
     if git is None:
         return Skipped(_NO_GIT)
     tree = git.history.load().trees.get(git.history.name)
-    place = GitPlace(tree.branch, tree.commit) if tree else git.history.look()
+    place = GitPlace(*tree.here) if tree else git.history.look()
     groups = [
         *await _group(workspace, git, timeline),
         *await _group_files(workspace, git),
@@ -187,7 +187,9 @@ def _find_last(moves: Sequence[Record], timeline: Timeline) -> Record | None:
             continue
         if move.act != "anchor":
             return record
-        again = move.anchors and all(len(known.get(s, ())) > 1 for s in move.anchors)
+        again = move.anchors and all(
+            len({anchor.commit for anchor in known.get(s, ())}) > 1 for s in move.anchors
+        )
         if record.id not in timeline.undone and (again or record.origin.client != "git"):
             return record
     return None
@@ -196,9 +198,9 @@ def _find_last(moves: Sequence[Record], timeline: Timeline) -> Record | None:
 async def _anchor_here(
     workspace: Workspace, git: GitFollower, segments: Sequence[SegmentId], why: str
 ) -> RecordId:
-    tree = git.history.load().trees[git.history.name]
-    anchor = Anchor(segments=tuple(segments), commit=tree.commit, git_branch=tree.branch)
-    new = NewAnchor(anchor, f"{why} {tree.commit[:_SHORT]}")
+    branch, commit = git.history.load().trees[git.history.name].here
+    anchor = Anchor(segments=tuple(segments), commit=commit, git_branch=branch)
+    new = NewAnchor(anchor, f"{why} {commit[:_SHORT]}")
     _, record = await anchor_segments(workspace, new, by_git=False)
     await load_head(workspace)
     return record.id

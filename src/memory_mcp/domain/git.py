@@ -14,7 +14,7 @@ GitMode = Literal["off", "mark", "follow"]
 """Git is not looked at; or memories say where they stand; or those that stand elsewhere hide."""
 
 Pause = Literal[
-    "", "no repository", "no commit", "detached", "operation", "locked", "no reflog", "shallow",
+    "", "no repository", "no commit", "detached", "operation", "locked", "no reflog",
     "reftable", "no git",
 ]  # fmt: skip
 """Why git is not followed at the moment; '' if it is."""
@@ -28,17 +28,35 @@ STEPS_MAX: Final = 2_000
 _Many = Field(max_length=100_000)
 
 
+def name_detached(commit: str, tree: str) -> str:
+    """The owner of what is written at a detached HEAD there. No branch can have such a name."""
+    return f"{commit} {tree}"
+
+
+def find_detached(owner: str) -> str:
+    """The commit at which HEAD was detached; '' if the owner is a branch."""
+    commit, space, _ = owner.partition(" ")
+    return commit if space else ""
+
+
 @frozen
 class GitPlace:
     """Where a work tree stands: its branch and commit, or why that is not followed now.
 
     `moves` is how long the reflog of HEAD is: it grows even if HEAD comes back to where it was.
+    `cuts` is the same of the list of commits at which the history of a shallow clone ends.
     """
 
     branch: str = ""
     commit: str = ""
     pause: Pause = ""
     moves: int = 0
+    cuts: int = 0
+
+    @property
+    def rests(self) -> bool:
+        """Whether git is in the middle of nothing: what was committed here can be told."""
+        return self.pause in ("", "detached")
 
 
 @frozen
@@ -82,6 +100,11 @@ class RefStep:
         return self.message.startswith(("reset:", "branch: Reset"))
 
     @property
+    def rebases(self) -> bool:
+        act = self.message.partition(":")[0]
+        return act.startswith(("rebase", "pull")) and act.endswith(")")
+
+    @property
     def renames(self) -> str:
         """The old name of the branch, if it was renamed."""
         head = "Branch: renamed refs/heads/"
@@ -122,13 +145,36 @@ class SeenFiles:
 
 
 class SeenTree(FrozenModel):
-    """Where a work tree stood at the last look; which of the commits `asked` about are `away`."""
+    """Where a work tree stood at the last look; which of the commits `asked` about are `away`.
 
-    branch: Name
-    commit: Commit
+    While HEAD is `detached`, the branch and commit are those that it left; '' if there were none.
+    """
+
+    branch: Name = ""
+    commit: Commit = ""
+    detached: Commit = ""
     moves: int = 0
+    cuts: int = 0
     asked: Annotated[frozenset[Commit], _Many] = frozenset()
     away: Annotated[frozenset[Commit], _Many] = frozenset()
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The commits of which one must reach what stands here."""
+        return tuple(commit for commit in (self.commit, self.detached) if commit)
+
+    @property
+    def here(self) -> tuple[str, str]:
+        """The branch on which HEAD is, '' if it is detached, and the commit."""
+        return ("", self.detached) if self.detached else (self.branch, self.commit)
+
+    def is_at(self, place: GitPlace) -> bool:
+        now = place.branch, place.commit, place.moves, place.cuts
+        return (*self.here, self.moves, self.cuts) == now
+
+    def find_owner(self, tree: str) -> str:
+        """Whose is what is written in that work tree now."""
+        return name_detached(self.detached, tree) if self.detached else self.branch
 
 
 class SeenBranch(FrozenModel):
@@ -159,11 +205,11 @@ class GitEvent(FrozenModel):
 class GitState(FrozenModel):
     """What this machine remembers of git between two looks.
 
-    `claims` names the branches of git on which each segment was written that no commit has closed
-    yet; `closed` are open segments in which nothing more is written, because git has their records.
-    `reverts` maps a commit to the one that reverted it. `offered` is what was offered before.
-    `rewound` are the memories that are marked as written in turns that the user took back.
-    `with_code`: records were committed with the code at some look.
+    `claims` names the branches of git, or the detached HEADs, on which each segment was written
+    that no commit has closed yet; `closed` are open segments in which nothing more is written,
+    because git has their records. `reverts` maps a commit to the one that reverted it. `offered` is
+    what was offered before. `rewound` are the memories that are marked as written in turns that the
+    user took back. `with_code`: records were committed with the code at some look.
     """
 
     trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])
@@ -179,16 +225,16 @@ class GitState(FrozenModel):
     mode: GitMode | None = None
     with_code: bool = False
 
-    def may_write(self, segment: SegmentId, branch: str) -> bool:
-        """Whether the open segment is this branch's alone, and no commit has it."""
-        return self.claims.get(segment) == (branch,) and segment not in self.closed
+    def may_write(self, segment: SegmentId, owner: str) -> bool:
+        """Whether the open segment is this owner's alone, and no commit has it."""
+        return self.claims.get(segment) == (owner,) and segment not in self.closed
 
 
 @frozen
 class Mark:
     """Where a memory stands that does not stand on this commit."""
 
-    why: Literal["elsewhere", "reset", "reverted", "rewound"]
+    why: Literal["elsewhere", "detached", "reset", "reverted", "rewound"]
     branch: str = ""
     commit: str = ""
 
@@ -196,6 +242,8 @@ class Mark:
         match self.why:
             case "elsewhere":
                 return f"written on {self.branch or 'another branch'}, not merged here"
+            case "detached":
+                return "written on a detached HEAD, not merged here"
             case "reset":
                 return "its commit was reset away"
             case "reverted":

@@ -22,6 +22,7 @@ from memory_mcp.domain.git import (
     GitState,
     Mark,
     SeenFiles,
+    SeenTree,
     Standing,
 )
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
@@ -56,7 +57,6 @@ PAUSES: Final = {
     "operation": "a merge, rebase, cherry-pick, revert or bisect is in progress",
     "locked": "git's index is locked",
     "no reflog": "git keeps no reflog here (core.logAllRefUpdates)",
-    "shallow": "this is a shallow clone",
     "reftable": "its refs are stored as reftable, which cannot be read",
     "no git": "there is no git on this machine",
 }
@@ -128,7 +128,7 @@ async def open_segment(workspace: Workspace, head: Head) -> Head:
         return head
     with suppress(StoreError, ConflictError):
         async with git.looking:
-            head = await _claim_segment(workspace, git, head, tree.branch)
+            head = await _claim_segment(workspace, git, head, tree)
             head = await _update_standing(workspace, git, head)
             git.stamp, git.anchors = git.history.stamp(), head.timeline.anchors
     return head
@@ -150,7 +150,7 @@ async def _catch_up(
         stamp = git.history.stamp()
         place = git.history.look()
         git.pause = place.pause
-        if place.pause or workspace.policy.meta or _is_seen(git, place):
+        if not place.rests or workspace.policy.meta or _is_seen(git, place):
             return head, stamp
         with git.history.alone() as alone:
             if alone:
@@ -165,8 +165,7 @@ async def _catch_up(
 
 def _is_seen(git: GitFollower, place: GitPlace) -> bool:
     seen = git.history.load().trees.get(git.history.name)
-    here = place.branch, place.commit, place.moves
-    return seen is not None and (seen.branch, seen.commit, seen.moves) == here
+    return seen is not None and seen.is_at(place)
 
 
 async def _look(
@@ -268,19 +267,24 @@ async def anchor_segments(
     return await _move(workspace, plan)
 
 
-async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, branch: str) -> Head:
+async def _claim_segment(
+    workspace: Workspace, git: GitFollower, head: Head, tree: SeenTree
+) -> Head:
     """Give this branch of git an open segment: an empty one, or a new one beside the others'.
+
+    A detached HEAD has one of its own, too: nobody knows yet which branch takes it up.
 
     A segment is claimed only to be written in, so one that is claimed or that git has is not empty,
     even if a checkout has taken its files away.
     """
+    owner, (branch, commit) = tree.find_owner(git.history.name), tree.here
     async with _wait_alone(git):
         state = git.history.load()
         tips = head.timeline.tips(MAIN)
         written = await workspace.project.index.ids_by_segment(tips)
         used = state.claims.keys() | state.closed
         free = [s for s in tips if s not in written and s not in used]
-        mine = [s for s in tips if state.may_write(s, branch)]
+        mine = [s for s in tips if state.may_write(s, owner)]
         if not (mine or free):
 
             async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
@@ -293,13 +297,14 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, bra
                 )  # fmt: skip
                 return sign_by_git(
                     build_move_record(workspace, head, step, id_=id_, at=at, kind="move",
-                                      content=f"git: work on {branch} begins a segment")
+                                      content=f"git: work on {branch or commit[:_SHORT]} "
+                                              "begins a segment")
                 )  # fmt: skip
 
             head, record = await _move(workspace, plan)
             free = list(record.move.opens.values()) if record.move else []
         own = (mine or free)[-1]
-        claims = {**state.claims, own: (branch,)}
+        claims = {**state.claims, own: (owner,)}
         closed = state.closed.intersection(head.timeline.tips(MAIN))
         git.history.save(state.model_copy(update={"claims": claims, "closed": closed}))
     return head
@@ -376,9 +381,10 @@ async def _update_standing(
     away = set(tree.away)
     if unasked:
         with suppress(GitSilentError):
-            away |= await asyncio.to_thread(git.history.find_away, unasked, tree.commit)
+            away |= await asyncio.to_thread(git.history.find_away, unasked, tree.heads)
+    owner = tree.find_owner(git.history.name)
     find = partial(
-        find_standing, timeline, tree.branch,
+        find_standing, timeline, tree.branch, owner,
         away=away, claims=state.claims, reverts=state.reverts,
         absent=await _find_absent(workspace, git, timeline, state),
     )  # fmt: skip
@@ -387,7 +393,9 @@ async def _update_standing(
         git, await workspace.project.index.ids_by_segment(found.hides)
     ):
         found = find(tracked=tracked)
-    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, tree.branch)), None)
+    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, owner)), None)
+    if not tree.branch:  # HEAD was never on a branch here
+        found = EVERYWHERE
     before, git.standing = git.standing, Standing(found.marks, found.hides, own)
     if git.mode == "follow" and not workspace.policy.meta:
         await _tell_moves(workspace, git, timeline, before, told)
@@ -420,8 +428,8 @@ async def _tell_moves(
         return
     parts = [f"{pluralise(here)} of it recalled again"] if here else []
     parts += [f"{pluralise(gone)} of other commits not recalled here"] if gone else []
-    branch = git.history.load().trees[git.history.name].branch
-    text = f"Git is on {branch} now: {' and '.join(parts)}."
+    branch, commit = git.history.load().trees[git.history.name].here
+    text = f"Git is on {branch or commit[:_SHORT]} now: {' and '.join(parts)}."
     undo = " `memory-mcp undo` keeps them here all the same." if gone else ""
     git.tell(text + undo)
     if gone:
@@ -439,7 +447,7 @@ async def _tell_files(
     written in the `own` segment, or nothing but work was committed, it was not brought.
     """
     place, before = git.history.look(), git.files
-    if place.pause not in ("", "detached") or (before and before.moves == place.moves):
+    if not place.rests or (before and before.moves == place.moves):
         return frozenset()
     index = workspace.project.index
     here = await index.ids() - git.history.list_tracked_elsewhere().keys()

@@ -16,6 +16,8 @@ from memory_mcp.domain.git import (
     RefStep,
     SeenBranch,
     SeenTree,
+    find_detached,
+    name_detached,
 )
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.timeline import Anchor
@@ -99,6 +101,7 @@ class _Look:
     reverts: dict[str, str]
     closed: set[SegmentId]
     added: list[NewAnchor] = field(default_factory=list[NewAnchor])
+    start: str = ""
     came: list[NewCommit] = field(default_factory=list[NewCommit])
     picked: set[str] = field(default_factory=set[str])
     notes: list[str] = field(default_factory=list[str])
@@ -120,17 +123,18 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     look = _Look(git, place, known, dict(state.branches), dict(state.claims),
                  dict(state.reverts), set(state.closed))  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
-    _follow_visits(look, state.trees.get(git.name))
+    seen = state.trees.get(git.name)
+    _follow_visits(look, seen)
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
-        _read_branch(look, branch)
+        if branch and not find_detached(branch):
+            _read_branch(look, branch)
     _follow_rewrites(look)
-    away = _find_away(look)
-    offers = _find_arrivals(look, away) if away else []
+    _list_came(look)
+    tree = _place_tree(place, seen)
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
-    tree = SeenTree(
-        branch=place.branch, commit=place.commit, moves=place.moves,
-        asked=asked, away=frozenset(away),
-    )  # fmt: skip
+    away = git.find_away(asked, tree.heads)
+    tree = tree.model_copy(update={"asked": asked, "away": frozenset(away)})
+    offers = _find_arrivals(look, away) if away and place.branch else []
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
         "trees": {**state.trees, git.name: tree},
@@ -143,30 +147,58 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
 
 
+def _place_tree(place: GitPlace, seen: SeenTree | None) -> SeenTree:
+    """Where the work tree is now. A detached HEAD takes nothing away from what the branch has."""
+    if place.branch:
+        now = SeenTree(branch=place.branch, commit=place.commit)
+    else:
+        now = (seen or SeenTree()).model_copy(update={"detached": place.commit})
+    return now.model_copy(update={"moves": place.moves, "cuts": place.cuts})
+
+
 def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
     """Follow HEAD through the branches to which it went since this work tree was seen, in order.
+
+    Where it was detached in between, its own steps are followed as those of a branch are.
 
     A branch that was begun and left again took along what was not committed then, and no more. What
     a commit there has taken away with its files is written no more here. At the first look, the
     branches are only noted: what is written from now on does not go along to them.
     """
     begun = seen.moves if seen else 0
-    steps = look.git.list_steps(begun)
-    visits = [(step.visits, step.new) for step in steps if step.visits]
-    for branch, commit in visits[-BRANCHES_SEEN_MAX:]:
-        if branch in look.branches:
-            continue
-        if begun:
-            _read_branch(look, branch, commit)
-        elif branch != look.place.branch and (found := look.git.read_branch(branch, None)):
-            look.branches[branch] = found[1]
+    steps = _join_steps(look.git.list_steps(begun))
+    visits = [at for at, step in enumerate(steps) if step.visits][-BRANCHES_SEEN_MAX:]
+    detached = _list_detached(steps, now=not look.place.branch) if begun else ()
+    for at, step in enumerate(steps):
+        branch = step.visits
+        if branch and at >= visits[0] and branch not in look.branches:
+            if begun:
+                _read_branch(look, branch, step.new)
+            elif branch != look.place.branch and (found := look.git.read_branch(branch, None)):
+                look.branches[branch] = found[1]
+        elif at in detached:
+            _follow_detached(look, step)
     if visits and begun:
         look.closed.update(look.claims.keys() - look.known.written)
 
 
-def _find_away(look: _Look) -> set[str]:
-    commits = {anchor.commit for anchor in look.anchors} | set(look.reverts.values())
-    return look.git.find_away(commits, look.place.commit)
+def _list_detached(steps: Sequence[RefStep], *, now: bool) -> set[int]:
+    """Which of these steps of HEAD were made while it was detached, as it may be `now`."""
+    found: set[int] = set()
+    for at in range(len(steps) - 1, -1, -1):
+        if steps[at].leaves:
+            now = steps[at].leaves == steps[at].old
+        elif now:
+            found.add(at)
+    return found
+
+
+def _follow_detached(look: _Look, step: RefStep) -> None:
+    """Follow a step of a detached HEAD. What no commit has closed goes along with HEAD."""
+    old, new = (name_detached(commit, look.git.name) for commit in (step.old, step.new))
+    _follow_step(look, old, step)
+    if old != new:
+        _rename(look, old, new)
 
 
 def _read_branch(look: _Look, branch: str, until: str = "") -> None:
@@ -209,11 +241,26 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
     origin = look.git.find_origin(branch, made.new)
     if not origin or origin == branch:
         return kept
-    _read_branch(look, origin, made.new)
+    if origin == made.new:
+        origin = name_detached(origin, look.git.name)
+        _take_up(look, branch, made.new)
+    else:
+        _read_branch(look, origin, made.new)
     for segment, owners in look.claims.items():
         if origin in owners and branch not in owners:
             look.claims[segment] = (*owners, branch)
     return steps[1:]
+
+
+def _take_up(look: _Look, branch: str, commit: str) -> None:
+    """Anchor to the branch what was committed before it, while HEAD was detached."""
+    loose = [anchor for anchor in look.anchors if not anchor.git_branch]
+    reached = look.git.find_reached({anchor.commit for anchor in loose}, [commit])
+    for anchor in loose:
+        if anchor.commit in reached:
+            taken = anchor.model_copy(update={"git_branch": branch})
+            why = f"on {anchor.commit[:_SHORT]}, which {branch} has taken up"
+            look.added.append(NewAnchor(taken, why))
 
 
 def _read_steps(
@@ -222,46 +269,59 @@ def _read_steps(
     """Follow the steps. What came to a branch that was not seen before came since it was begun."""
     if not (look.anchors or look.claims or look.known.with_code):
         steps = ()  # nothing was written here: git need not be asked anything
-    for step in _join_resets(steps):
-        try:
-            if step.creates and seen:  # another branch of the same name
-                _anchor_claims(look, branch, seen.commit, f"on {branch}, which was removed")
-            elif old := step.renames:
-                _rename(look, old, branch)
-            elif step.resets:
-                _follow_reset(look, branch, step)
-            elif step.old != step.new and not step.creates:
-                _follow_advance(look, branch, step)
-        except GitSilentError as error:  # commits that git has removed: what was known stays
-            look.notes.append(f"A step of {branch} could not be followed ({error}).")
+    for step in _join_steps(steps):
+        if step.creates and seen:  # another branch of the same name
+            _anchor_claims(look, branch, seen.commit, f"on {branch}, which was removed")
+        elif old := step.renames:
+            _rename(look, old, branch)
+        elif not step.creates:
+            _follow_step(look, branch, step)
     start = next((s.old for s in steps if not s.creates), "")
     _follow_arrivals(look, branch, (seen.since if seen else begun) or start)
 
 
+def _follow_step(look: _Look, owner: str, step: RefStep) -> None:
+    """Follow a step of a branch or of a detached HEAD."""
+    try:
+        if step.resets:
+            _follow_reset(look, owner, step)
+        elif step.old != step.new:
+            _follow_advance(look, owner, step)
+    except GitSilentError as error:  # commits that git has removed: what was known stays
+        name = find_detached(owner)[:_SHORT] or owner
+        look.notes.append(f"A step of {name} could not be followed ({error}).")
+
+
 def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
-    """Note what came to the branch after `start`, or that it is to be done when HEAD is there."""
+    """Note that what came to the branch after `start` is to be listed, once HEAD is there."""
     here = branch == look.place.branch
-    if start and here and look.anchors:
-        try:
-            _list_came(look, start)
-        except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
-            look.notes.append(f"What came to {branch} could not be listed ({error}).")
+    if here:
+        look.start = look.start or start
     if now := look.branches.get(branch):
         look.branches[branch] = now.model_copy(update={"since": "" if here else start})
 
 
-def _list_came(look: _Look, start: str) -> None:
-    """Note the commits that came to HEAD since `start`, and what they revert by their words."""
-    look.came = look.git.list_commits(start, look.place.commit)
+def _list_came(look: _Look) -> None:
+    """Note the commits that came to HEAD, and what they revert by their words.
+
+    All branches were read before: any of them may have an anchor that these commits gather.
+    """
+    if not (look.start and look.anchors):
+        return
+    try:
+        look.came = look.git.list_commits(look.start, look.place.commit)
+    except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
+        look.notes.append(f"What came to {look.place.branch} could not be listed ({error}).")
     for new in look.came:
         look.reverts.update(dict.fromkeys(new.reverts, new.commit))
 
 
-def _join_resets(steps: Sequence[RefStep]) -> list[RefStep]:
-    """Resets that follow one another count as one: only where they end can be seen."""
+def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
+    """Resets that follow one another count as one, and rebases: only where they end can be seen."""
     joined: list[RefStep] = []
     for step in steps:
-        if joined and step.resets and joined[-1].resets:
+        last = joined[-1] if joined else None
+        if last and ((step.resets and last.resets) or (step.rebases and last.rebases)):
             step = RefStep(joined.pop().old, step.new, step.message)  # noqa: PLW2901
         joined.append(step)
     return joined
@@ -308,7 +368,7 @@ def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
 
 def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
     """A hard reset leaves what is not committed on the old commit; any other leaves all here."""
-    if step.old == step.new or branch != look.place.branch:
+    if step.old == step.new or not (branch == look.place.branch or find_detached(branch)):
         return
     if look.git.shows(step.old, step.new) == step.new:
         why = f"on {step.old[:_SHORT]}, which a reset left"
@@ -366,7 +426,8 @@ def _add_anchor(
     known = group_by_segment(look.anchors)
     fresh = [s for s in segments if all(a.commit != commit for a in known.get(s, ()))]
     if fresh:
-        anchor = Anchor(segments=tuple(fresh), commit=commit, git_branch=branch)
+        name = "" if find_detached(branch) else branch
+        anchor = Anchor(segments=tuple(fresh), commit=commit, git_branch=name)
         look.added.append(NewAnchor(anchor, why))
 
 
@@ -398,10 +459,22 @@ def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
     try:
         beyond = [c for c in look.git.list_commits(tip, look.place.commit) if c.commit in came]
         start = next((c.parents[0] for c in beyond if c.parents), look.place.commit)
-        squashed = made.get(look.git.find_patch(start, tip), "")
+        squashed = _find_made(look, made, look.git.find_patch(start, tip), tip)
     except GitSilentError:  # they have nothing in common
         return ""
     return "" if squashed in look.picked else squashed
+
+
+def _find_made(look: _Look, made: Mapping[str, str], patch: str, tip: str) -> str:
+    """The commit that came and makes this change, if it may be made of this tip; '' if none.
+
+    One that is older is what the tip was made of: it was taken back softly, or amended, since.
+    """
+    commit = made.get(patch, "")
+    if not commit:
+        return ""
+    times = look.git.find_times([commit, tip])
+    return commit if times[commit] >= times[tip] else ""
 
 
 def _find_reached(
@@ -412,8 +485,8 @@ def _find_reached(
     A branch may have been merged into it, or HEAD may have left the commit before.
     """
     anchors = [anchor for each in apart.values() for anchor in each]
-    beyond = look.git.find_away({anchor.commit for anchor in anchors}, tip)
-    return [s for s, each in apart.items() if any(a.commit not in beyond for a in each)]
+    reached = look.git.find_reached({anchor.commit for anchor in anchors}, [tip])
+    return [s for s, each in apart.items() if any(a.commit in reached for a in each)]
 
 
 def _list_apart(look: _Look, away: set[str]) -> dict[SegmentId, list[Anchor]]:
@@ -444,7 +517,7 @@ def _offer_copies(
     patches = look.git.find_patches([anchor.commit for anchor in anchors])
     offers: list[Offer] = []
     for anchor in anchors:
-        copy = made.get(patches.get(anchor.commit, ""))
+        copy = _find_made(look, made, patches.get(anchor.commit, ""), anchor.commit)
         if copy:
             what = f"{copy[:_SHORT]} copies {anchor.commit[:_SHORT]} of {name}"
             key = f"copy:{anchor.commit}:{copy}"

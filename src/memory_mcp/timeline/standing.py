@@ -1,14 +1,14 @@
 """Where memories stand in git: the rule, from anchors, claims and what a commit reaches.
 
 A segment stands here if one of its anchors names a commit that HEAD reaches, if its work on this
-branch is not committed yet (a claim), or if nothing is known of it: what cannot be proved to be
-elsewhere is never marked and never hidden.
+branch, or at this detached HEAD, is not committed yet (a claim), or if nothing is known of it: what
+cannot be proved to be elsewhere is never marked and never hidden.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from memory_mcp.domain.git import Mark, Standing
+from memory_mcp.domain.git import Mark, Standing, find_detached
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.timeline import Anchor, Timeline
 
@@ -32,6 +32,7 @@ def group_by_segment(anchors: Iterable[Anchor]) -> dict[SegmentId, list[Anchor]]
 def find_standing(
     timeline: Timeline,
     branch: str,
+    owner: str,
     *,
     away: Collection[str],
     claims: Mapping[SegmentId, Collection[str]],
@@ -39,7 +40,7 @@ def find_standing(
     tracked: Collection[SegmentId] = (),
     absent: Mapping[SegmentId, str] = MappingProxyType({}),
 ) -> Standing:
-    """Where each segment stands, seen from this branch of git.
+    """Where each segment stands, seen from this branch of git; `owner` has what is written now.
 
     `away` are the commits, of anchors and of reverts, that its HEAD does not reach; `absent` what
     is committed with the code in other work trees alone, with their branches.
@@ -49,7 +50,7 @@ def find_standing(
     anchored = group_by_segment(list_anchors(timeline).values())
     for segment in anchored.keys() | claims.keys():
         owners = claims.get(segment, ())
-        if branch in owners or segment in tracked:
+        if branch in owners or owner in owners or segment in tracked:
             continue
         anchors = anchored.get(segment, [])
         here = [anchor for anchor in anchors if anchor.commit not in away]
@@ -65,8 +66,13 @@ def _mark_away(branch: str, anchors: list[Anchor], owners: Collection[str]) -> M
     elsewhere = [anchor for anchor in anchors if anchor.git_branch != branch]
     if anchors and not elsewhere:
         return Mark("reset", branch, anchors[-1].commit)
-    names = [*owners, *(anchor.git_branch for anchor in elsewhere)]
-    return Mark("elsewhere", names[0], elsewhere[-1].commit if elsewhere else "")
+    commit = elsewhere[-1].commit if elsewhere else ""
+    left = [at for owner in owners if (at := find_detached(owner))]
+    names = [owner for owner in owners if not find_detached(owner)]
+    names += [anchor.git_branch for anchor in elsewhere if anchor.git_branch]
+    if not names:
+        return Mark("detached", "", commit or left[0])
+    return Mark("elsewhere", names[0], commit)
 
 
 def _is_reverted(commit: str, reverts: Mapping[str, str], away: Collection[str]) -> bool:

@@ -56,6 +56,8 @@ _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MUL
 """The line before each object. Within a record no line begins with such a word."""
 _SHORT: Final = 8
 """Digits of a commit in place of a branch's name."""
+_CUTS_MAX: Final = 32
+"""Ends of a shallow history of which git is asked; with more, nothing is proved to be away."""
 _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
@@ -89,6 +91,7 @@ class LocalGit:
             os.path.join(self._dir, "HEAD"),
             os.path.join(self._dir, "logs", "HEAD"),
         )
+        self._cuts = os.path.join(self._common, "shallow")
         self._paused = False
         self._loaded: tuple[object, GitState] | None = None
 
@@ -96,11 +99,12 @@ class LocalGit:
         if self._paused:  # an operation ends without a word
             return object()
         own = map(stamp_file, self.files)
-        return (*own, stamp_file(str(self._state)), self._trees.stamp())
+        beside = stamp_file(self._cuts), stamp_file(str(self._state))
+        return (*own, *beside, self._trees.stamp())
 
     def look(self) -> GitPlace:
         place = self._look()
-        self._paused = place.pause in ("operation", "locked", "detached")
+        self._paused = place.pause in ("operation", "locked")
         return place
 
     def _look(self) -> GitPlace:
@@ -114,16 +118,17 @@ class LocalGit:
             pause = "operation"
         elif os.path.lexists(os.path.join(self._dir, "index.lock")):
             pause = "locked"
-        elif not branch:
-            pause = "detached" if commit else "no commit"
         elif not commit:
             pause = "no commit"
-        elif os.path.lexists(os.path.join(self._common, "shallow")):
-            pause = "shallow"
-        elif not os.path.exists(self.files[1]) or not os.path.exists(self._reflog(branch)):
+        elif not os.path.exists(self.files[1]) or (
+            branch and not os.path.exists(self._reflog(branch))
+        ):
             pause = "no reflog"
-        found = stamp_file(self.files[1])
-        return GitPlace(branch, commit, pause, found[1] if found else 0)
+        elif not branch:
+            pause = "detached"
+        sizes = [found[1] if (found := stamp_file(path)) else 0
+                 for path in (self.files[1], self._cuts)]  # fmt: skip
+        return GitPlace(branch, commit, pause, *sizes)
 
     def _reflog(self, branch: str) -> str:
         return os.path.join(self._common, "logs", "refs", "heads", *branch.split("/"))
@@ -211,13 +216,24 @@ class LocalGit:
         self._disk.write(self._state, data.encode())
         self._loaded = stamp_file(str(self._state)), state
 
-    def find_away(self, commits: Collection[str], head: str) -> set[str]:
-        wanted = sorted(commits)
-        if not wanted:
+    def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
+        away = set(commits) - self.find_reached(commits, heads)
+        cuts = self.find_reached(self._list_cuts(), heads) if away else set[str]()
+        if len(cuts) > _CUTS_MAX:
             return set()
-        there = self._find_there(wanted)
-        listed = self._ask(["rev-list", "--stdin"], [*sorted(there), f"^{head}"]) if there else ""
-        return (set(wanted) - there) | there.intersection(listed.split())
+        for cut in cuts:  # what comes after each of them lies before none
+            lines = [*sorted(self._find_there(away)), f"^{cut}"]
+            away &= set(self._ask(["rev-list", "--ancestry-path", "--stdin"], lines).split())
+        return away
+
+    def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
+        there = self._find_there(commits)
+        beyond = [*sorted(there), *(f"^{head}" for head in heads)]
+        return there.difference(self._ask(["rev-list", "--stdin"], beyond).split() if there else ())
+
+    def _list_cuts(self) -> Sequence[str]:
+        """The commits whose parents a shallow clone does not have."""
+        return read_git_text(self._cuts, self._common, _REFLOG_BYTES_MAX).split()
 
     def _find_there(self, commits: Collection[str]) -> set[str]:
         """Those of these commits that git still has."""
@@ -250,6 +266,10 @@ class LocalGit:
         diff = self._ask(["diff-tree", "-p", *_PLAIN_DIFF, parted, tip])
         ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
         return ids.split()[0] if ids else ""
+
+    def find_times(self, commits: Collection[str]) -> Mapping[str, int]:
+        listed = self._ask(["rev-list", "--no-walk", "--timestamp", "--stdin"], sorted(commits))
+        return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
 
     def find_change(self, path: str, since: str) -> str:
         reach = [f"{since}..HEAD"] if since else ["HEAD"]
@@ -288,7 +308,7 @@ class LocalGit:
         )  # fmt: skip
         tips = dict(line.split("\0") for line in listed.splitlines())
         left = read_git_text(os.path.join(self._dir, "ORIG_HEAD"), self._dir).strip()
-        return tips | ({"": left} if left and self.find_away([left], "HEAD") else {})
+        return tips | ({"": left} if left and self.find_away([left], ["HEAD"]) else {})
 
     def list_left(self) -> Mapping[str, str]:
         left: dict[str, str] = {}
