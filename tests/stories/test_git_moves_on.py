@@ -543,9 +543,9 @@ def run(
     return typed
 
 
-async def undo(settings: Settings) -> bool:
+async def undo(settings: Settings, mode: GitMode = "follow") -> bool:
     """Type `undo`; whether it took back something of git's."""
-    async with open_workspace(in_git(settings, "follow")) as built:
+    async with open_workspace(in_git(settings, mode)) as built:
         return isinstance(await code.undo_git(built.workspace), GitMoved)
 
 
@@ -707,6 +707,63 @@ async def test_a_squash_is_undone_by_one_undo(settings: Settings, project: Path)
         assert await w.recalled() == {A, B}
         assert await undo(settings)
         assert await w.recalled() == {A}
+
+
+async def test_what_was_brought_is_taken_back_and_brought_again_by_each_undo(
+    settings: Settings, project: Path
+) -> None:
+    """As with every other move: one `undo` takes it back, a second one redoes it."""
+    async with parted(settings, project, mode="mark") as w:
+        w.git("switch", "-q", "main")
+        assert isinstance(await bring_here(settings, "mark", "feature"), GitMoved)
+        word = "written on feature, not merged here"
+        for standing in ("", word, "", word, ""):
+            assert await w.standing() == {A: "", B: standing}
+            assert await undo(settings, "mark")
+        contents = [r["content"] for r in records(project) if r["kind"] == "move"]
+        assert max(map(len, contents)) < 90, "each undo names the move, not the undo before it"
+
+
+async def test_of_what_a_checkout_hid_undo_brings_the_rest(
+    settings: Settings, project: Path
+) -> None:
+    """A merge has brought a part of it since."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "-c", "third")
+        await w.write(C)
+        w.commit("c")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("merge", "-q", "feature")
+        assert await w.recalled() == {A, B}
+        assert await undo(settings)
+        assert await w.recalled() == {A, B, C}
+
+
+async def test_the_choice_of_a_mode_is_told_once_and_undone(
+    settings: Settings, project: Path
+) -> None:
+    """It hides memories as a checkout does; another session is told, and none is anchored."""
+    async with parted(settings, project, mode=None) as w:
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A, B}
+        moves = len(history(project))
+        async with open_workspace(in_git(settings, None)) as built:
+            ws = built.workspace
+            await code.choose_mode(ws, "follow")
+            hidden = "The mode of git is follow now: 1 memory of other commits not recalled here."
+            assert await told(w) == [f"{hidden} `memory-mcp undo` chooses mark again."]
+            assert await w.recalled() == {A}
+            undone = await code.undo_git(ws)
+            assert isinstance(undone, GitMoved)
+            again = "The mode is mark again: 1 memory of other commits recalled again."
+            assert undone.message.startswith(again)
+            back = "The mode of git is mark now: 1 memory recalled again."
+            assert await told(w) == [f"{back} `memory-mcp undo` chooses follow again."]
+            assert await w.recalled() == {A, B}
+            assert isinstance(await code.undo_git(ws), GitMoved)
+            assert await w.recalled() == {A}
+        assert len(history(project)) == moves
 
 
 def test_the_command_says_where_memories_stand_and_chooses(

@@ -146,7 +146,7 @@ class GitEvent(FrozenModel):
     """The last thing of git's that changed what is recalled, so that it can be undone.
 
     A rewind hides the memories `rewound`, until the records `lifts` are buried; without these it
-    has been undone.
+    has been undone. The choice of a mode says which one there `was`.
     """
 
     at: str
@@ -154,6 +154,7 @@ class GitEvent(FrozenModel):
     hides: tuple[SegmentField, ...] = ()
     rewound: RecordIds = ()
     lifts: RecordIds = ()
+    was: GitMode | None = None
 
 
 class GitState(FrozenModel):
