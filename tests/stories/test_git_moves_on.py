@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run
-from doors import agent, call, history, read, records, seal, trust
+from doors import Json, agent, call, history, read, records, seal, trust
 from git_world import GitWorld, in_git, make_world
 from hooked import context_of, hook
 from patient import examine
@@ -20,8 +20,10 @@ from memory_mcp.cli.main import main
 from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.domain.outcomes import TimelineLog
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hooks.opening import ASK_FIRST
+from memory_mcp.render.log import render_log, render_log_fields
 from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.work_trees import WorkTrees
 
@@ -722,6 +724,40 @@ async def test_what_was_brought_is_taken_back_and_brought_again_by_each_undo(
             assert await undo(settings, "mark")
         contents = [r["content"] for r in records(project) if r["kind"] == "move"]
         assert max(map(len, contents)) < 90, "each undo names the move, not the undo before it"
+
+
+async def test_the_log_draws_what_git_moved(settings: Settings, project: Path) -> None:
+    """Who it was, and which commit of which branch. What was taken back is drawn no more."""
+    async with parted(settings, project) as w:
+        tips = {name: w.git("rev-parse", name)[:8] for name in ("main", "feature")}
+        w.git("switch", "-q", "main")
+        await bring_here(settings, "follow", "feature")
+        closed = [f"what was written before commit {tip}, on {name}" for name, tip in tips.items()]
+        brought = f"what was written on feature, brought to {tips['main']}, on main"
+        lines, nodes = await drawn(settings)
+        shown = [line.partition("  ")[2].split("  ") for line in lines]
+        moves = {each[-1]: (each[0], each[2]) for each in shown if len(each) == 4}
+        one = "1 memory"
+        assert moves == {closed[0]: ("git", one), closed[1]: ("git", one),
+                         brought: ("cli", one)}  # fmt: skip
+        assert {node["summary"]: node["gitBranch"] for node in nodes} == {
+            closed[0]: "main", closed[1]: "feature", brought: "main"
+        }  # fmt: skip
+        assert "branch main" in lines[0]
+        assert lines[0].endswith("2 memories since"), "since the start, whatever git has done"
+        assert await undo(settings)
+        assert {node["summary"] for node in (await drawn(settings))[1]} == {*closed}
+
+
+async def drawn(settings: Settings) -> tuple[list[str], list[Json]]:
+    """The lines of `log`, and its nodes that git made."""
+    async with open_workspace(in_git(settings, "follow")) as built:
+        log = await branches.read_log(built.workspace, 0, of_git=True)
+    assert isinstance(log, TimelineLog)
+    lines = ["".join(text for text, _ in line)
+             for line in render_log(log, ascii_only=False, narrow=False)]  # fmt: skip
+    nodes = [node for node in render_log_fields(log)["nodes"] if node["kind"] == "git"]
+    return lines, nodes
 
 
 async def test_of_what_a_checkout_hid_undo_brings_the_rest(
