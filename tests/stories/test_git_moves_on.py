@@ -509,6 +509,38 @@ async def test_packed_refs_and_a_gc_change_nothing(settings: Settings, project: 
         assert await w.recalled() == {A}
 
 
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+@pytest.mark.parametrize("here", [True, False], ids=["checked out", "elsewhere"])
+async def test_a_renamed_branch_has_one_name_and_is_not_gone(
+    settings: Settings, project: Path, mode: GitMode, *, here: bool
+) -> None:
+    """Its reflog goes on under the new name. Another branch may have the old one later."""
+    async with parted(settings, project, mode) as w:
+        if not here:
+            w.git("switch", "-q", "main")
+            await w.search()
+        w.git("branch", "-m", "feature", "topics/other")
+        w.git("switch", "-q", "main")
+        w.commit("later")
+        w.git("merge", "-q", "--no-ff", "--no-edit", "main~1")
+        assert await w.recalled() == ({A} if mode == "follow" else {A, B})
+        assert not any("is gone" in note for note in w.told)
+        assert "1 memory: written on topics/other, not merged here" in await head_of(w)
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(C)
+        w.commit("c")
+        await w.search()
+        w.git("switch", "-q", "main")
+        await w.search()
+        head = await head_of(w)
+        for name in ("topics/other", "feature"):
+            assert f"1 memory: written on {name}, not merged here" in head
+        w.git("branch", "-q", "-D", "topics/other")
+        w.commit("even later")
+        await w.search()
+        assert "topics/other is gone" in w.told[-1]
+
+
 async def test_a_renamed_branch_keeps_what_is_not_committed(
     settings: Settings, project: Path
 ) -> None:

@@ -204,9 +204,12 @@ async def _list_known(
 ) -> KnownMemories:
     written = await workspace.project.index.ids_by_segment(list(state.claims))
     tracked = await _find_tracked(git, written, anywhere=True)
-    anchors = tuple(list_anchors(timeline).values())
+    anchors = list_anchors(timeline, state.renamed)
     with_code = state.with_code or bool(git.history.list_tracked())
-    return KnownMemories(anchors, frozenset(written), frozenset(tracked), with_code)
+    return KnownMemories(
+        tuple(anchors.values()), frozenset(written), frozenset(tracked), with_code,
+        max(anchors, default=None),
+    )  # fmt: skip
 
 
 async def _find_tracked(
@@ -379,7 +382,7 @@ async def _update_standing(
             away |= await asyncio.to_thread(git.history.find_away, unasked, tree.commit)
     find = partial(
         find_standing, timeline, tree.branch,
-        away=away, claims=state.claims, reverts=state.reverts,
+        away=away, claims=state.claims, reverts=state.reverts, renamed=state.renamed,
         absent=await _find_absent(workspace, git, timeline, state),
     )  # fmt: skip
     found = find()

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,8 @@ _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MUL
 """The line before each object. Within a record no line begins with such a word."""
 _SHORT: Final = 8
 """Digits of a commit in place of a branch's name."""
+_REFLOGS_MAX: Final = 2_000
+"""Reflogs of branches among which that of a renamed one is looked for."""
 _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
@@ -168,6 +171,29 @@ class LocalGit:
             if step and step.new == step.old == commit and step.message.endswith(end):
                 return step.message.removeprefix(_VISIT).removesuffix(end)
         return ""
+
+    def find_new_name(self, branch: str, seen: SeenBranch, among: Sequence[str] = ()) -> str:
+        names = among or self._list_reflogs()
+        for name in names:
+            path = self._reflog(name)
+            stamp, data = stamp_file(path), b""
+            if stamp is None or stamp[1] <= seen.size:
+                continue
+            with suppress(OSError):
+                data = read_file(path, _REFLOG_BYTES_MAX, self._common)
+            before, after = data[: seen.size], data[seen.size :]
+            last = _parse_step(before.splitlines()[-1]) if before.endswith(b"\n") else None
+            steps = [step for line in after.splitlines() if (step := _parse_step(line))]
+            if last and last.new == seen.commit and any(step.renames == branch for step in steps):
+                return name
+        return ""
+
+    def _list_reflogs(self) -> list[str]:
+        """The branches that have a reflog."""
+        logs = os.path.join(self._common, "logs", "refs", "heads")
+        paths = (os.path.join(at, name) for at, _, names in os.walk(logs) for name in names)
+        some = islice(paths, _REFLOGS_MAX)
+        return [os.path.relpath(path, logs).replace(os.sep, "/") for path in some]
 
     def _read_moves(self) -> bytes:
         """The reflog of HEAD."""
