@@ -1,5 +1,6 @@
 """Memories that cite the code notice when it has moved on."""
 
+import os
 import shutil
 import textwrap
 from dataclasses import replace
@@ -12,12 +13,15 @@ from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.cli.main import main
-from memory_mcp.code.citations import check_citation, make_citation
+from memory_mcp.code.citations import check_citation, make_citation, name_change
 from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
+from memory_mcp.disk import Disk
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
+from memory_mcp.storage.files.git import LocalGit
 from memory_mcp.storage.files.git_index import read_index
+from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = pytest.mark.anyio
 
@@ -237,6 +241,52 @@ async def test_a_text_that_changed_is_told(settings: Settings, source: Path, pla
         assert f"{FACT} ({place} has changed since)" in context
 
 
+@pytest.mark.parametrize("place", [LINES, SYMBOL])
+async def test_the_commit_that_rewrote_a_text_is_named(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """Not one that changed something else in the file, nor one before the text came back."""
+    rewritten = CODE.replace("self.forget(token)", "pass")
+    steps = [f"# first\n{CODE}", rewritten, CODE, rewritten, f"{rewritten}# last\n"]
+    commits: list[str] = []
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        for text in steps:
+            change(source, text)
+            commit_all(source.parents[2], "step")
+            commits.append(git(source.parents[2], "rev-parse", "HEAD")[:8])
+        said = f"{place} has changed since: rewritten in {commits[3]}"
+        assert (await found(client))["standing"].startswith(f"{place} has changed since")
+        prompt = await client.get_prompt("review_stale", {})  # it waits for what git was asked
+        assert said in str(prompt.messages[0].content)
+        assert (await found(client))["standing"] == said
+        assert f"{FACT} ({said})" in text_of(await client.call_tool("memory_context", {}))
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_no_commit_is_named_that_did_not_rewrite_a_text(
+    settings: Settings, source: Path, *, committed: bool
+) -> None:
+    """It was never committed as it was cited; or what rewrote it is not committed yet."""
+    folder = source.parents[2]
+    del settings
+    draft = CODE.replace("self.forget(token)", "self.drop(token)")
+    if not committed:
+        change(source, draft)
+    files = LocalCode(folder, list_versions=_open_git(folder).list_versions)
+    cited = make_citation(files, LINES, git(folder, "rev-parse", "HEAD").strip())
+    assert isinstance(cited, Citation)
+    change(source, f"# first\n{CODE}")
+    commit_all(folder, "more")
+    change(source, CODE.replace("self.forget(token)", "pass"))
+    checked = name_change(files, cited, check_citation(files, cited), wait=True)
+    assert (checked.state, checked.commit) == ("changed", "")
+
+
+def _open_git(folder: Path) -> LocalGit:
+    return LocalGit(WorkTrees(folder, folder), folder / ".git", Disk(), os.environ)
+
+
 async def test_a_checkpoint_cites_code_and_says_when_that_moved(
     settings: Settings, source: Path
 ) -> None:
@@ -356,8 +406,8 @@ def test_the_command_lists_what_is_stale(
     commit_all(project, "rewritten")
     commit = git(project, "rev-parse", "HEAD")[:8]
     lines = run("stale").splitlines()
-    assert lines[0] == f"src/auth/jwt.py#LIFETIME is gone ({commit})"
-    assert lines[2] == f"{LINES} has changed since ({commit})"
+    assert lines[0] == f"src/auth/jwt.py#LIFETIME (removed in {commit}) is gone"
+    assert lines[2] == f"{LINES} has changed since: rewritten in {commit}"
     assert "2 of 2 memories that cite code" in lines[4]
     shutil.rmtree(source.parent)
     assert run("stale").count(" is gone") == 2

@@ -23,6 +23,7 @@ from memory_mcp.ports import CodeFiles
 
 _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
+_SHORT: Final = 8
 _NAMED_MAX: Final = 5
 """Declarations of one name that are told."""
 _OPENING: Final = compile_later(
@@ -83,10 +84,40 @@ def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
     return (f"It names code: with {argument} it is told when that changes.",)
 
 
-def check_cites(workspace: Workspace, record: Record, *, wait: bool = False) -> list[Checked]:
-    """What became of each citation of the memory; `wait` until git has said what was renamed."""
+def check_cites(
+    workspace: Workspace, record: Record, *, wait: bool = False, named: bool = True
+) -> list[Checked]:
+    """What became of each citation of the memory; `wait` until git has said what was renamed.
+
+    With the commit that changed it if it is to be `named`: git is asked for that beside the call.
+    """
     files = workspace.code
-    return [check_citation(files, each, wait=wait) for each in record.cites] if files else []
+    if files is None:
+        return []
+    checked = [check_citation(files, each, wait=wait) for each in record.cites]
+    if not named:
+        return checked
+    pairs = zip(record.cites, checked, strict=True)
+    return [name_change(files, cited, each) for cited, each in pairs]
+
+
+def name_change(
+    files: CodeFiles, cited: Citation, checked: Checked, *, wait: bool = False
+) -> Checked:
+    """The same with the commit that rewrote or removed what is cited, as far as that is known.
+
+    Of a file that has another name now nothing is said: its history begins anew there.
+    """
+    if checked.state == "holds" or checked.now or not cited.commit:
+        return checked
+    place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
+
+    def stands(file: CodeFile) -> bool:
+        return file.blob == cited.blob or _find_cited(file, place, cited) is not None
+
+    about = (str(place), cited.commit, cited.blob, cited.text)
+    commit = files.find_change(cited.path, cited.commit, about, stands, wait=wait)
+    return replace(checked, commit=commit[:_SHORT]) if commit else checked
 
 
 def check_citation(files: CodeFiles, cited: Citation, *, wait: bool = False) -> Checked:

@@ -5,9 +5,19 @@ from functools import cached_property
 from itertools import accumulate
 
 from memory_mcp.domain.citations import hash_lines, split_lines
+from memory_mcp.frozen import frozen
 
 Symbols = Mapping[str, Sequence[tuple[int, int]]]
 """The first and last line of each declaration of a symbol, by its full name."""
+
+
+@frozen
+class FileVersion:
+    """A file as a commit left it; '' where it begins. Without a `blob` that has no such file."""
+
+    commit: str
+    blob: str
+    text: str
 
 
 class CodeFile:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
     CommittedMemories,
     GitPlace,
@@ -42,7 +43,8 @@ class GitHistory(Protocol):
     - `list_commits`: the commits of `new` that `old` does not reach, oldest first.
     - `find_patches`: for each commit with one parent, an id of its change that a rebase keeps.
     - `find_patch`: the same for all changes of a branch since it parted from `base` at once.
-    - `find_change`: the last commit that changed a file since `since`; '' if none did.
+    - `list_versions`: a file as the commits left it that changed it on the way to HEAD since
+      `since`, along the first parents, oldest first; before them, as the first of them found it.
     - `find_renames`: the new path of each file that was renamed between `since` and the index.
     - `list_untracked`: the files with this ending that git neither tracks nor ignores.
     - `shows`: which of two commits the files of the work tree are, where these differ, or the files
@@ -77,7 +79,7 @@ class GitHistory(Protocol):
     def list_commits(self, old: str, new: str) -> list[NewCommit]: ...
     def find_patches(self, commits: Sequence[str]) -> Mapping[str, str]: ...
     def find_patch(self, base: str, tip: str) -> str: ...
-    def find_change(self, path: str, since: str) -> str: ...
+    def list_versions(self, path: str, since: str) -> Sequence[FileVersion]: ...
     def find_renames(self, since: str) -> Mapping[str, str]: ...
     def list_untracked(self, ending: str) -> Sequence[str]: ...
     def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None: ...

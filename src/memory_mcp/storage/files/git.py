@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from memory_mcp.disk import Disk, LockHeldError, acquire_lock
+from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
     STEPS_MAX,
     CommittedMemories,
@@ -44,6 +46,8 @@ _STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
+_VERSIONS_MAX: Final = 50
+"""Commits of one file among which the one is looked for that rewrote a text."""
 _FILES_MAX: Final = 200
 """Files by which is told what a work tree shows."""
 _FILE_BYTES_MAX: Final = 4_194_304
@@ -277,11 +281,40 @@ class LocalGit:
         ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
         return ids.split()[0] if ids else ""
 
-    def find_change(self, path: str, since: str) -> str:
-        reach = [f"{since}..HEAD"] if since else ["HEAD"]
-        return self._ask(
-            ["rev-list", "--max-count=1", *reach, "--", f":(literal,top){path}"]
-        ).strip()
+    def list_versions(self, path: str, since: str) -> Sequence[FileVersion]:
+        named = ["--", f":(literal,top){path}"]
+        made = self._ask(
+            ["rev-list", "--first-parent", "--parents", f"--max-count={_VERSIONS_MAX}",
+             f"{since}..HEAD", *named]
+        )  # fmt: skip
+        pairs = [line.split()[:2] for line in made.splitlines()][::-1]
+        if not pairs:
+            return []
+        listed = self._ask(
+            ["diff-tree", "--stdin", "--root", "-r", "--no-renames", "--no-abbrev", *named],
+            [" ".join(pair) for pair in pairs],
+        )  # fmt: skip
+        blobs: list[tuple[str, str]] = []
+        commit = ""
+        for line in listed.splitlines():
+            if line.startswith(":"):
+                before, after = line.split()[2:4]
+                blobs += [("", before)] if not blobs else []
+                blobs.append((commit, after))
+            else:
+                commit = line.split()[0]
+        texts = self._read_blobs({blob for _, blob in blobs if blob.strip("0")})
+        return [FileVersion(commit, blob if blob in texts else "", texts.get(blob, ""))
+                for commit, blob in blobs]  # fmt: skip
+
+    def _read_blobs(self, blobs: Collection[str]) -> Mapping[str, str]:
+        """The texts of these objects; of one that git does not have, none."""
+        mark = f"\1{secrets.token_hex(8)} "  # stands in no text
+        said = (
+            self._ask(["cat-file", f"--batch={mark}%(objectname)"], sorted(blobs)) if blobs else ""
+        )
+        entries = (entry.partition("\n") for entry in said.split(mark)[1:])
+        return {blob: text.removesuffix("\n") for blob, _, text in entries}
 
     def find_renames(self, since: str) -> Mapping[str, str]:
         listed = self._ask(
