@@ -13,6 +13,7 @@ from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.cli.main import main
+from memory_mcp.code import symbols
 from memory_mcp.code.citations import check_citation, make_citation, name_change
 from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
@@ -411,6 +412,85 @@ def test_the_command_lists_what_is_stale(
     assert "2 of 2 memories that cite code" in lines[4]
     shutil.rmtree(source.parent)
     assert run("stale").count(" is gone") == 2
+
+
+BROKEN = textwrap.dedent("""\
+    import os
+
+    TEXT = '''
+    def no(): pass
+    '''
+
+
+    @decorate(
+        1,
+    )
+    def first(
+        a,
+    ) -> int:
+        return 1
+
+
+    class Tokens:
+        LIFE = 1
+
+        def issue(self):
+            return 1
+
+        def rotate(self, token:
+            self.forget(token)
+
+        @property
+        def last(self):
+            return 3
+
+
+    if os.name:
+        def chosen(
+            = 1
+        ):
+            def inner():
+                pass
+
+    async def after():
+        pass
+    LAST = [
+        1,
+    ]
+    """)
+
+
+def test_a_python_file_with_errors_has_the_symbols_that_can_be_read(project: Path) -> None:
+    """Whoever works on one function still cites the others, and their lines are what they were."""
+    known = {name: [*places] for name, places in list_symbols("a.py", BROKEN).items()}
+    assert known == {
+        "TEXT": [(3, 5)], "first": [(8, 14)], "Tokens": [(17, 28)], "Tokens.LIFE": [(18, 18)],
+        "Tokens.issue": [(20, 21)], "Tokens.rotate": [(23, 24)], "Tokens.last": [(26, 28)],
+        "chosen": [(32, 36)], "chosen.inner": [(35, 36)], "after": [(38, 39)], "LAST": [(40, 42)],
+    }  # fmt: skip
+    path = project / "a.py"
+    change(path, BROKEN.replace("token:", "token):").replace("= 1\n    ):", "a\n    ):"))
+    files = LocalCode(project)
+    made = {name: make_citation(files, f"a.py#{name}") for name in ("Tokens.last", "Tokens.rotate")}
+    change(path, BROKEN)
+    states = {name: check_citation(files, cited).state
+              for name, cited in made.items() if isinstance(cited, Citation)}  # fmt: skip
+    assert states == {"Tokens.last": "holds", "Tokens.rotate": "changed"}
+
+
+@pytest.mark.parametrize("damage", ["(", " = = 1", " \\"])
+def test_an_error_takes_no_symbol_from_other_statements(damage: str) -> None:
+    """A real file, damaged anywhere: what does not hold the damaged line is as it was."""
+    source = Path(symbols.__file__).read_text("utf-8")
+    before, lines = list_symbols("a.py", source), source.split("\n")
+    for at in range(0, len(lines), 7):
+        damaged = "\n".join([*lines[:at], lines[at] + damage, *lines[at + 1 :]])
+        found = list_symbols("a.py", damaged)
+        lost = [name for name, places in before.items() if found.get(name) != places]
+        near = range(at - 2, at + 3)  # a line between two statements may damage either
+        for name in lost:
+            ((first, last),) = before[name]
+            assert any(first - 2 <= line <= last + 2 for line in near), f"{at + 1}: {name}"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from memory_mcp.code.broken import read_parts
 from memory_mcp.domain.code_files import Symbols
 
 _GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
@@ -33,7 +34,7 @@ def knows_symbols(path: str) -> bool:
 
 
 def list_symbols(path: str, source: str) -> Symbols:
-    """The symbols that the file declares; none of one that is being worked on."""
+    """The symbols that the file declares; of one that is being worked on, what can be read."""
     ending = _find_ending(path)
     try:
         found: dict[str, list[tuple[int, int]]] = {}
@@ -41,7 +42,7 @@ def list_symbols(path: str, source: str) -> Symbols:
             _list_python(source) if ending in _PYTHON else _list_others(ending, source)
         ):
             found.setdefault(name, []).append(lines)
-    except (SyntaxError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
     return {name: sorted(places) for name, places in found.items()}
 
@@ -59,7 +60,23 @@ def _find_ending(path: str) -> str:
 
 
 def _list_python(source: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    waiting: list[tuple[str, ast.AST]] = [("", ast.parse(source))]
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        for part in read_parts(lines):
+            if len(part) == 2:  # noqa: PLR2004  # declared by a statement that does not parse
+                yield part
+                continue
+            prefix, before, tree = part
+            for name, (first, last) in _walk_python(tree, prefix):
+                yield name, (first + before - 1, last + before - 1)  # behind a line of its own
+        return
+    yield from _walk_python(tree)
+
+
+def _walk_python(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, tuple[int, int]]]:
+    waiting: list[tuple[str, ast.AST]] = [(prefix, tree)]
     while waiting:
         prefix, parent = waiting.pop()
         for node in ast.iter_child_nodes(parent):
