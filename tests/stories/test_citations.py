@@ -18,6 +18,7 @@ from memory_mcp.code.citations import check_citation, make_citation, name_change
 from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
+from memory_mcp.domain.code_files import Symbols
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
 from memory_mcp.storage.files.git import LocalGit
@@ -476,6 +477,38 @@ def test_a_python_file_with_errors_has_the_symbols_that_can_be_read(project: Pat
     states = {name: check_citation(files, cited).state
               for name, cited in made.items() if isinstance(cited, Citation)}  # fmt: skip
     assert states == {"Tokens.last": "holds", "Tokens.rotate": "changed"}
+
+
+@pytest.mark.parametrize(
+    ("now", "state"),
+    [
+        (CODE, "holds"),
+        (CODE.replace("self.forget(token)", "pass"), "changed"),
+        (CODE.replace("rotate(self", "rotate(\n        self").replace("token):", "token\n    ):"),
+         "changed"),
+        (CODE.replace("rotate", "turn"), "gone"),
+        (CODE.replace("rotate", "turn") + "Tokens.turn(rotate=1)\nrotate()\n", "gone"),
+        (CODE.replace("class Tokens", "class Other"), "gone"),
+    ],
+    ids=["moved", "rewritten", "spread", "renamed", "named elsewhere", "in another class"],
+)  # fmt: skip
+def test_a_file_that_changed_is_parsed_only_if_words_do_not_tell(
+    source: Path, monkeypatch: pytest.MonkeyPatch, now: str, state: str
+) -> None:
+    """To parse ten files took ten times as long as all else. What is told stays the same."""
+    files = LocalCode(source.parents[2])
+    cited = make_citation(files, SYMBOL)
+    assert isinstance(cited, Citation)
+    parsed: list[str] = []
+
+    def parse(path: str, text: str) -> Symbols:
+        parsed.append(path)
+        return list_symbols(path, text)
+
+    monkeypatch.setattr("memory_mcp.code.citations.list_symbols", parse)
+    change(source, f"# first\n{now}")
+    assert check_citation(files, cited).state == state
+    assert parsed == ([FILE] if now == CODE.replace("class Tokens", "class Other") else [])
 
 
 @pytest.mark.parametrize("damage", ["(", " = = 1", " \\"])

@@ -4,6 +4,7 @@ The grammars come with the optional extra `code`. Without them only lines can be
 """
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -25,6 +26,8 @@ _GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
 """The module of each grammar, and the function in it."""
 
 _PYTHON: Final = (".py", ".pyi")
+_BLANKS_MAX: Final = 200
+"""What may stand between a name and its `=`."""
 
 
 def knows_symbols(path: str) -> bool:
@@ -45,6 +48,23 @@ def list_symbols(path: str, source: str) -> Symbols:
     except (ValueError, RecursionError):
         return {}
     return {name: sorted(places) for name, places in found.items()}
+
+
+def may_declare(path: str, source: str, symbol: str) -> bool:
+    """Whether any line may declare the symbol; what has none need not be parsed to know that."""
+    name = symbol.rpartition(".")[2]
+    if name not in source or _find_ending(path) not in _PYTHON:
+        return name in source
+    for found in re.finditer(rf"{re.escape(name)}\b", source):
+        line = source.rfind("\n", 0, found.start()) + 1
+        before = source[line : found.start()].rstrip()
+        if before.endswith(("def", "class")) or source[max(0, line - 2) : line].startswith("\\"):
+            return True
+        after = source[found.end() : found.end() + _BLANKS_MAX].lstrip(" \t\f\r\n\\")
+        assigns = after[:1] == ":" or (after[:1] == "=" and after[1:2] != "=")
+        if assigns and (not before or before[-1] in ";:"):
+            return True
+    return False
 
 
 def find_symbol(known: Symbols, symbol: str) -> Symbols:

@@ -32,6 +32,7 @@ class CodeFile:
         self.text = text
         self._symbols: Symbols | None = None
         self._found: dict[str, Sequence[int]] = {}
+        self._declared: dict[str, bool] = {}
 
     @cached_property
     def lines(self) -> list[str]:
@@ -47,6 +48,12 @@ class CodeFile:
         if self._symbols is None:
             self._symbols = find(self.path, self.text)
         return self._symbols
+
+    def declares(self, symbol: str, find: Callable[["CodeFile", str], bool]) -> bool:
+        """Whether `find` says that the file declares the symbol; it is asked once for each."""
+        if symbol not in self._declared:
+            self._declared[symbol] = find(self, symbol)
+        return self._declared[symbol]
 
     def find_text(self, text: str, count: int, size: int) -> Sequence[int]:
         """The lines at which a text of this hash, so many lines and characters begins.

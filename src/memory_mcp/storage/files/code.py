@@ -105,6 +105,7 @@ class LocalCode:
     ) -> None:
         self._root = str(work_tree)
         self._git_dir = find_git_dir(self._root)
+        self._moves = os.path.join(self._git_dir, "logs", "HEAD")
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
         self._find_renames = find_renames
@@ -201,8 +202,7 @@ class LocalCode:
     ) -> str:
         if not self._git_dir:
             return ""
-        files = (os.path.join(self._git_dir, name) for name in ("HEAD", "logs/HEAD"))
-        state = tuple(stamp_file(each) for each in files)
+        state = stamp_file(self._moves)  # every move of HEAD is written there
         ask = partial(self._search_change, path, since, stands)
         return self._changes.get(about, state, ask, wait=wait)
 
