@@ -337,6 +337,23 @@ async def test_the_doctor_finds_no_fault_with_what_another_branch_has(
             assert await examine(in_git(settings, mode)) == {}
 
 
+@pytest.mark.files
+@pytest.mark.parametrize("ignored", [True, False])
+async def test_pages_from_before_a_reset_are_stale_and_no_damage(
+    settings: Settings, project: Path, *, ignored: bool
+) -> None:
+    """The next session renders them anew; what git took is neither abandoned nor lost."""
+    async with parted(settings, project, ignored=ignored):
+        pass
+    async with open_workspace(in_git(settings, "follow")) as built:
+        assert await bootstrap.render_views(built.workspace) == ()
+    git(project, "reset", "-q", "--hard", "HEAD~1")
+    async with open_workspace(in_git(settings, "follow")) as built:
+        await branches.report_head(built.workspace)
+    found = await examine(in_git(settings, "follow"))
+    assert {code: finding.severity for code, finding in found.items()} == {"view-stale": "should"}
+
+
 async def head_of(w: GitWorld) -> str:
     return await read(w.client, "memory_head")
 
