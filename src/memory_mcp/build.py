@@ -592,7 +592,10 @@ def _build_code(places: ProjectFolders, git: GitFollower | None) -> LocalCode | 
         return None
     if git is None:
         return LocalCode(places.work_tree)
-    return LocalCode(places.work_tree, git.history.find_renames, git.history.list_untracked)
+    history = git.history
+    return LocalCode(
+        places.work_tree, history.find_renames, history.list_untracked, history.list_versions
+    )
 
 
 def _build_nudges(settings: Settings, disk: Disk) -> NudgeQueue:

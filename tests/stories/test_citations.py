@@ -1,5 +1,6 @@
 """Memories that cite the code notice when it has moved on."""
 
+import os
 import shutil
 import textwrap
 from dataclasses import replace
@@ -12,12 +13,17 @@ from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.cli.main import main
-from memory_mcp.code.citations import check_citation, make_citation
+from memory_mcp.code import symbols
+from memory_mcp.code.citations import check_citation, make_citation, name_change
 from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
+from memory_mcp.disk import Disk
+from memory_mcp.domain.code_files import Symbols
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
+from memory_mcp.storage.files.git import LocalGit
 from memory_mcp.storage.files.git_index import read_index
+from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = pytest.mark.anyio
 
@@ -237,6 +243,52 @@ async def test_a_text_that_changed_is_told(settings: Settings, source: Path, pla
         assert f"{FACT} ({place} has changed since)" in context
 
 
+@pytest.mark.parametrize("place", [LINES, SYMBOL])
+async def test_the_commit_that_rewrote_a_text_is_named(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """Not one that changed something else in the file, nor one before the text came back."""
+    rewritten = CODE.replace("self.forget(token)", "pass")
+    steps = [f"# first\n{CODE}", rewritten, CODE, rewritten, f"{rewritten}# last\n"]
+    commits: list[str] = []
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        for text in steps:
+            change(source, text)
+            commit_all(source.parents[2], "step")
+            commits.append(git(source.parents[2], "rev-parse", "HEAD")[:8])
+        said = f"{place} has changed since: rewritten in {commits[3]}"
+        assert (await found(client))["standing"].startswith(f"{place} has changed since")
+        prompt = await client.get_prompt("review_stale", {})  # it waits for what git was asked
+        assert said in str(prompt.messages[0].content)
+        assert (await found(client))["standing"] == said
+        assert f"{FACT} ({said})" in text_of(await client.call_tool("memory_context", {}))
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_no_commit_is_named_that_did_not_rewrite_a_text(
+    settings: Settings, source: Path, *, committed: bool
+) -> None:
+    """It was never committed as it was cited; or what rewrote it is not committed yet."""
+    folder = source.parents[2]
+    del settings
+    draft = CODE.replace("self.forget(token)", "self.drop(token)")
+    if not committed:
+        change(source, draft)
+    files = LocalCode(folder, list_versions=_open_git(folder).list_versions)
+    cited = make_citation(files, LINES, git(folder, "rev-parse", "HEAD").strip())
+    assert isinstance(cited, Citation)
+    change(source, f"# first\n{CODE}")
+    commit_all(folder, "more")
+    change(source, CODE.replace("self.forget(token)", "pass"))
+    checked = name_change(files, cited, check_citation(files, cited), wait=True)
+    assert (checked.state, checked.commit) == ("changed", "")
+
+
+def _open_git(folder: Path) -> LocalGit:
+    return LocalGit(WorkTrees(folder, folder), folder / ".git", Disk(), os.environ)
+
+
 async def test_a_checkpoint_cites_code_and_says_when_that_moved(
     settings: Settings, source: Path
 ) -> None:
@@ -356,11 +408,122 @@ def test_the_command_lists_what_is_stale(
     commit_all(project, "rewritten")
     commit = git(project, "rev-parse", "HEAD")[:8]
     lines = run("stale").splitlines()
-    assert lines[0] == f"src/auth/jwt.py#LIFETIME is gone ({commit})"
-    assert lines[2] == f"{LINES} has changed since ({commit})"
+    assert lines[0] == f"src/auth/jwt.py#LIFETIME (removed in {commit}) is gone"
+    assert lines[2] == f"{LINES} has changed since: rewritten in {commit}"
     assert "2 of 2 memories that cite code" in lines[4]
     shutil.rmtree(source.parent)
     assert run("stale").count(" is gone") == 2
+
+
+BROKEN = textwrap.dedent("""\
+    import os
+
+    TEXT = '''
+    def no(): pass
+    '''
+
+
+    @decorate(
+        1,
+    )
+    def first(
+        a,
+    ) -> int:
+        return 1
+
+
+    class Tokens:
+        LIFE = 1
+
+        def issue(self):
+            return 1
+
+        def rotate(self, token:
+            self.forget(token)
+
+        @property
+        def last(self):
+            return 3
+
+
+    if os.name:
+        def chosen(
+            = 1
+        ):
+            def inner():
+                pass
+
+    async def after():
+        pass
+    LAST = [
+        1,
+    ]
+    """)
+
+
+def test_a_python_file_with_errors_has_the_symbols_that_can_be_read(project: Path) -> None:
+    """Whoever works on one function still cites the others, and their lines are what they were."""
+    known = {name: [*places] for name, places in list_symbols("a.py", BROKEN).items()}
+    assert known == {
+        "TEXT": [(3, 5)], "first": [(8, 14)], "Tokens": [(17, 28)], "Tokens.LIFE": [(18, 18)],
+        "Tokens.issue": [(20, 21)], "Tokens.rotate": [(23, 24)], "Tokens.last": [(26, 28)],
+        "chosen": [(32, 36)], "chosen.inner": [(35, 36)], "after": [(38, 39)], "LAST": [(40, 42)],
+    }  # fmt: skip
+    path = project / "a.py"
+    change(path, BROKEN.replace("token:", "token):").replace("= 1\n    ):", "a\n    ):"))
+    files = LocalCode(project)
+    made = {name: make_citation(files, f"a.py#{name}") for name in ("Tokens.last", "Tokens.rotate")}
+    change(path, BROKEN)
+    states = {name: check_citation(files, cited).state
+              for name, cited in made.items() if isinstance(cited, Citation)}  # fmt: skip
+    assert states == {"Tokens.last": "holds", "Tokens.rotate": "changed"}
+
+
+@pytest.mark.parametrize(
+    ("now", "state"),
+    [
+        (CODE, "holds"),
+        (CODE.replace("self.forget(token)", "pass"), "changed"),
+        (CODE.replace("rotate(self", "rotate(\n        self").replace("token):", "token\n    ):"),
+         "changed"),
+        (CODE.replace("rotate", "turn"), "gone"),
+        (CODE.replace("rotate", "turn") + "Tokens.turn(rotate=1)\nrotate()\n", "gone"),
+        (CODE.replace("class Tokens", "class Other"), "gone"),
+    ],
+    ids=["moved", "rewritten", "spread", "renamed", "named elsewhere", "in another class"],
+)  # fmt: skip
+def test_a_file_that_changed_is_parsed_only_if_words_do_not_tell(
+    source: Path, monkeypatch: pytest.MonkeyPatch, now: str, state: str
+) -> None:
+    """To parse ten files took ten times as long as all else. What is told stays the same."""
+    files = LocalCode(source.parents[2])
+    cited = make_citation(files, SYMBOL)
+    assert isinstance(cited, Citation)
+    parsed: list[str] = []
+
+    def parse(path: str, text: str) -> Symbols:
+        parsed.append(path)
+        return list_symbols(path, text)
+
+    monkeypatch.setattr("memory_mcp.code.citations.list_symbols", parse)
+    change(source, f"# first\n{now}")
+    assert check_citation(files, cited).state == state
+    assert parsed == ([FILE] if now == CODE.replace("class Tokens", "class Other") else [])
+
+
+@pytest.mark.parametrize("damage", ["(", " = = 1", " \\"])
+def test_an_error_takes_no_symbol_from_other_statements(damage: str) -> None:
+    """A real file, damaged anywhere: what does not hold the damaged line is as it was."""
+    source = Path(symbols.__file__).read_text("utf-8")
+    before, lines = list_symbols("a.py", source), source.split("\n")
+    for at in range(0, len(lines), 7):
+        damaged = "\n".join([*lines[:at], lines[at] + damage, *lines[at + 1 :]])
+        found = list_symbols("a.py", damaged)
+        lost = [name for name, places in before.items() if found.get(name) != places]
+        near = range(at - 2, at + 3)  # a line between two statements may damage either
+        for name in lost:
+            ((first, last),) = before[name]
+            assert any(first - 2 <= line <= last + 2 for line in near), f"{at + 1}: {name}"
 
 
 @pytest.mark.parametrize(

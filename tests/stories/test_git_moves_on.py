@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run
-from doors import agent, call, history, read, records, seal, trust
+from doors import Json, agent, call, history, read, records, seal, trust
 from git_world import GitWorld, in_git, make_world
 from hooked import context_of, hook
 from patient import examine
@@ -20,8 +20,10 @@ from memory_mcp.cli.main import main
 from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.domain.outcomes import TimelineLog
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hooks.opening import ASK_FIRST
+from memory_mcp.render.log import render_log, render_log_fields
 from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.work_trees import WorkTrees
 
@@ -335,6 +337,23 @@ async def test_the_doctor_finds_no_fault_with_what_another_branch_has(
             assert await examine(in_git(settings, mode)) == {}
 
 
+@pytest.mark.files
+@pytest.mark.parametrize("ignored", [True, False])
+async def test_pages_from_before_a_reset_are_stale_and_no_damage(
+    settings: Settings, project: Path, *, ignored: bool
+) -> None:
+    """The next session renders them anew; what git took is neither abandoned nor lost."""
+    async with parted(settings, project, ignored=ignored):
+        pass
+    async with open_workspace(in_git(settings, "follow")) as built:
+        assert await bootstrap.render_views(built.workspace) == ()
+    git(project, "reset", "-q", "--hard", "HEAD~1")
+    async with open_workspace(in_git(settings, "follow")) as built:
+        await branches.report_head(built.workspace)
+    found = await examine(in_git(settings, "follow"))
+    assert {code: finding.severity for code, finding in found.items()} == {"view-stale": "should"}
+
+
 async def head_of(w: GitWorld) -> str:
     return await read(w.client, "memory_head")
 
@@ -507,6 +526,38 @@ async def test_packed_refs_and_a_gc_change_nothing(settings: Settings, project: 
         assert await w.recalled() == {A}
 
 
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+@pytest.mark.parametrize("here", [True, False], ids=["checked out", "elsewhere"])
+async def test_a_renamed_branch_has_one_name_and_is_not_gone(
+    settings: Settings, project: Path, mode: GitMode, *, here: bool
+) -> None:
+    """Its reflog goes on under the new name. Another branch may have the old one later."""
+    async with parted(settings, project, mode) as w:
+        if not here:
+            w.git("switch", "-q", "main")
+            await w.search()
+        w.git("branch", "-m", "feature", "topics/other")
+        w.git("switch", "-q", "main")
+        w.commit("later")
+        w.git("merge", "-q", "--no-ff", "--no-edit", "main~1")
+        assert await w.recalled() == ({A} if mode == "follow" else {A, B})
+        assert not any("is gone" in note for note in w.told)
+        assert "1 memory: written on topics/other, not merged here" in await head_of(w)
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(C)
+        w.commit("c")
+        await w.search()
+        w.git("switch", "-q", "main")
+        await w.search()
+        head = await head_of(w)
+        for name in ("topics/other", "feature"):
+            assert f"1 memory: written on {name}, not merged here" in head
+        w.git("branch", "-q", "-D", "topics/other")
+        w.commit("even later")
+        await w.search()
+        assert "topics/other is gone" in w.told[-1]
+
+
 async def test_a_renamed_branch_keeps_what_is_not_committed(
     settings: Settings, project: Path
 ) -> None:
@@ -543,9 +594,9 @@ def run(
     return typed
 
 
-async def undo(settings: Settings) -> bool:
+async def undo(settings: Settings, mode: GitMode = "follow") -> bool:
     """Type `undo`; whether it took back something of git's."""
-    async with open_workspace(in_git(settings, "follow")) as built:
+    async with open_workspace(in_git(settings, mode)) as built:
         return isinstance(await code.undo_git(built.workspace), GitMoved)
 
 
@@ -707,6 +758,97 @@ async def test_a_squash_is_undone_by_one_undo(settings: Settings, project: Path)
         assert await w.recalled() == {A, B}
         assert await undo(settings)
         assert await w.recalled() == {A}
+
+
+async def test_what_was_brought_is_taken_back_and_brought_again_by_each_undo(
+    settings: Settings, project: Path
+) -> None:
+    """As with every other move: one `undo` takes it back, a second one redoes it."""
+    async with parted(settings, project, mode="mark") as w:
+        w.git("switch", "-q", "main")
+        assert isinstance(await bring_here(settings, "mark", "feature"), GitMoved)
+        word = "written on feature, not merged here"
+        for standing in ("", word, "", word, ""):
+            assert await w.standing() == {A: "", B: standing}
+            assert await undo(settings, "mark")
+        contents = [r["content"] for r in records(project) if r["kind"] == "move"]
+        assert max(map(len, contents)) < 90, "each undo names the move, not the undo before it"
+
+
+async def test_the_log_draws_what_git_moved(settings: Settings, project: Path) -> None:
+    """Who it was, and which commit of which branch. What was taken back is drawn no more."""
+    async with parted(settings, project) as w:
+        tips = {name: w.git("rev-parse", name)[:8] for name in ("main", "feature")}
+        w.git("switch", "-q", "main")
+        await bring_here(settings, "follow", "feature")
+        closed = [f"what was written before commit {tip}, on {name}" for name, tip in tips.items()]
+        brought = f"what was written on feature, brought to {tips['main']}, on main"
+        lines, nodes = await drawn(settings)
+        shown = [line.partition("  ")[2].split("  ") for line in lines]
+        moves = {each[-1]: (each[0], each[2]) for each in shown if len(each) == 4}
+        one = "1 memory"
+        assert moves == {closed[0]: ("git", one), closed[1]: ("git", one),
+                         brought: ("cli", one)}  # fmt: skip
+        assert {node["summary"]: node["gitBranch"] for node in nodes} == {
+            closed[0]: "main", closed[1]: "feature", brought: "main"
+        }  # fmt: skip
+        assert "branch main" in lines[0]
+        assert lines[0].endswith("2 memories since"), "since the start, whatever git has done"
+        assert await undo(settings)
+        assert {node["summary"] for node in (await drawn(settings))[1]} == {*closed}
+
+
+async def drawn(settings: Settings) -> tuple[list[str], list[Json]]:
+    """The lines of `log`, and its nodes that git made."""
+    async with open_workspace(in_git(settings, "follow")) as built:
+        log = await branches.read_log(built.workspace, 0, of_git=True)
+    assert isinstance(log, TimelineLog)
+    lines = ["".join(text for text, _ in line)
+             for line in render_log(log, ascii_only=False, narrow=False)]  # fmt: skip
+    nodes = [node for node in render_log_fields(log)["nodes"] if node["kind"] == "git"]
+    return lines, nodes
+
+
+async def test_of_what_a_checkout_hid_undo_brings_the_rest(
+    settings: Settings, project: Path
+) -> None:
+    """A merge has brought a part of it since."""
+    async with parted(settings, project) as w:
+        w.git("switch", "-q", "-c", "third")
+        await w.write(C)
+        w.commit("c")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("merge", "-q", "feature")
+        assert await w.recalled() == {A, B}
+        assert await undo(settings)
+        assert await w.recalled() == {A, B, C}
+
+
+async def test_the_choice_of_a_mode_is_told_once_and_undone(
+    settings: Settings, project: Path
+) -> None:
+    """It hides memories as a checkout does; another session is told, and none is anchored."""
+    async with parted(settings, project, mode=None) as w:
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A, B}
+        moves = len(history(project))
+        async with open_workspace(in_git(settings, None)) as built:
+            ws = built.workspace
+            await code.choose_mode(ws, "follow")
+            hidden = "The mode of git is follow now: 1 memory of other commits not recalled here."
+            assert await told(w) == [f"{hidden} `memory-mcp undo` chooses mark again."]
+            assert await w.recalled() == {A}
+            undone = await code.undo_git(ws)
+            assert isinstance(undone, GitMoved)
+            again = "The mode is mark again: 1 memory of other commits recalled again."
+            assert undone.message.startswith(again)
+            back = "The mode of git is mark now: 1 memory recalled again."
+            assert await told(w) == [f"{back} `memory-mcp undo` chooses follow again."]
+            assert await w.recalled() == {A, B}
+            assert isinstance(await code.undo_git(ws), GitMoved)
+            assert await w.recalled() == {A}
+        assert len(history(project)) == moves
 
 
 def test_the_command_says_where_memories_stand_and_chooses(

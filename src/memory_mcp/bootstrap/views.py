@@ -15,6 +15,7 @@ from memory_mcp.domain.ids import MAIN, BranchName, RecordId
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.sessions import RENDER_IDLE_SECONDS_MAX, RenderedFile
+from memory_mcp.engine.git import get_standing
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import gather_all
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
@@ -151,7 +152,8 @@ async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
             what = f"{file.place} shows what does not hold: {records}."
             remedy = "`memory-mcp doctor --repair` renders it anew; so does the next start of the "
             remedy += "server."
-            found.append(Finding("view-stale", "must", what, remedy, repaired=repair))
+            weight = "should" if await _are_with_git(workspace, stale) else "must"
+            found.append(Finding("view-stale", weight, what, remedy, repaired=repair))
     if repair and any(finding.repaired for finding in found):
         await render_views(workspace)
     return found
@@ -185,3 +187,17 @@ async def _find_stale_records(workspace: Workspace, file: RenderedFile) -> set[R
     except StoreError:  # an index that cannot be asked has its own finding
         return set()
     return shown.difference(*seen)
+
+
+async def _are_with_git(workspace: Workspace, stale: set[RecordId]) -> bool:
+    """Whether git took all of these out of sight since the file was rendered, by its last move."""
+    git = workspace.git
+    if git is None or git.mode == "off":
+        return False
+    index = workspace.project.index
+    hides = get_standing(workspace.at(MAIN)).hides if git.mode == "follow" else ()
+    hidden = set[RecordId]().union(*(await index.ids_by_segment(hides)).values())
+    rest = stale - hidden
+    if rest and git.history.load().with_code:  # their files went, and nobody has erased them
+        rest -= rest - await index.ids() - await index.erased()
+    return not rest

@@ -59,7 +59,7 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the timeline as a graph."""
     if args.follow:
         return await _follow(workspace, as_json=args.json)
-    read = await branches.read_log(workspace, args.limit)
+    read = await branches.read_log(workspace, args.limit, of_git=True)
     if isinstance(read, Skipped):
         return read
     if not args.json:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
+from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols, may_declare
 from memory_mcp.domain.citations import (
     Checked,
     CitedPlace,
@@ -23,11 +23,17 @@ from memory_mcp.ports import CodeFiles
 
 _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
+_SHORT: Final = 8
 _NAMED_MAX: Final = 5
 """Declarations of one name that are told."""
 _OPENING: Final = compile_later(
     r"\s*(?:(?:export|default|public|abstract|pub|async)\s+)*"
     r"(?:class|def|impl|interface|trait|enum|mod|namespace)\s+([\w$]+)"
+)
+_DECLARATION: Final = compile_later(
+    r"\s*(?:(?:export|default|public|private|protected|static|final|abstract|pub|async|const|let"
+    r"|var)\s+)*(?:(?:class|def|impl|interface|trait|enum|mod|namespace|function|func|fn|struct"
+    r"|type)\s+(?P<declared>[\w$]+)|(?P<assigned>[\w$]+)\s*(?::[^=]*)?=(?!=))"
 )
 _MENTION: Final = compile_later(
     r"(?<![\w/@:.-])((?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(:\d+(?:-\d+)?|#[\w.]+)?"
@@ -83,10 +89,40 @@ def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
     return (f"It names code: with {argument} it is told when that changes.",)
 
 
-def check_cites(workspace: Workspace, record: Record, *, wait: bool = False) -> list[Checked]:
-    """What became of each citation of the memory; `wait` until git has said what was renamed."""
+def check_cites(
+    workspace: Workspace, record: Record, *, wait: bool = False, named: bool = True
+) -> list[Checked]:
+    """What became of each citation of the memory; `wait` until git has said what was renamed.
+
+    With the commit that changed it if it is to be `named`: git is asked for that beside the call.
+    """
     files = workspace.code
-    return [check_citation(files, each, wait=wait) for each in record.cites] if files else []
+    if files is None:
+        return []
+    checked = [check_citation(files, each, wait=wait) for each in record.cites]
+    if not named:
+        return checked
+    pairs = zip(record.cites, checked, strict=True)
+    return [name_change(files, cited, each) for cited, each in pairs]
+
+
+def name_change(
+    files: CodeFiles, cited: Citation, checked: Checked, *, wait: bool = False
+) -> Checked:
+    """The same with the commit that rewrote or removed what is cited, as far as that is known.
+
+    Of a file that has another name now nothing is said: its history begins anew there.
+    """
+    if checked.state == "holds" or checked.now or not cited.commit:
+        return checked
+    place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
+
+    def stands(file: CodeFile) -> bool:
+        return file.blob == cited.blob or _find_cited(file, place, cited) is not None
+
+    about = (str(place), cited.commit, cited.blob, cited.text)
+    commit = files.find_change(cited.path, cited.commit, about, stands, wait=wait)
+    return replace(checked, commit=commit[:_SHORT]) if commit else checked
 
 
 def check_citation(files: CodeFiles, cited: Citation, *, wait: bool = False) -> Checked:
@@ -107,7 +143,7 @@ def _check_file(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
     now = "" if file.path == place.path else str(replace(place, path=file.path))
     there = len(file.lines) >= cited.first
     if cited.symbol and knows_symbols(file.path):
-        there = bool(find_symbol(file.list_symbols(list_symbols), cited.symbol))
+        there = file.declares(cited.symbol, _is_declared)
     return Checked(str(place), "changed", now) if there else Checked(str(place), "gone")
 
 
@@ -189,14 +225,26 @@ def _is_enclosed(lines: Sequence[str], at: int, symbol: str) -> bool:
     *outer, _ = symbol.split(".")
     depth = _indent(lines[at - 1])
     while depth and outer:
-        at = next(
-            (n for n in range(at - 1, 0, -1) if lines[n - 1] and _indent(lines[n - 1]) < depth), 0
-        )
+        above = (n for n in range(at - 1, 0, -1) if lines[n - 1] and _indent(lines[n - 1]) < depth)
+        # what closes parameters on lines of their own belongs to the line that opens them
+        at = next((n for n in above if lines[n - 1].lstrip()[0] not in ")]}"), 0)
         found = _OPENING.match(lines[at - 1]) if at else None
         if found is None or found[1] != outer.pop():
             return False
         depth = _indent(lines[at - 1])
     return not depth and not outer
+
+
+def _is_declared(file: CodeFile, symbol: str) -> bool:
+    """Whether the file declares the symbol. It is parsed only if the words do not tell."""
+    lines, name = file.lines, symbol.rpartition(".")[2]
+    for at, line in enumerate(lines, 1):
+        found = _DECLARATION.match(line) if name in line else None
+        named = found and name in (found["declared"], found["assigned"])
+        if named and _is_enclosed(lines, at, symbol):
+            return True
+    may = may_declare(file.path, file.text, symbol)
+    return may and bool(find_symbol(file.list_symbols(list_symbols), symbol))
 
 
 def _indent(line: str) -> int:

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from memory_mcp.code.rewinds import count_hidden, find_marked, undo_rewind
-from memory_mcp.domain.git import GitMode, GitPlace, Mark
+from memory_mcp.domain.git import GitEvent, GitMode, GitPlace, Mark
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.timeline import Anchor, Timeline
-from memory_mcp.engine.git import PAUSES, anchor_segments, count_memories
+from memory_mcp.engine.git import PAUSES, WRITTEN, anchor_segments, count_memories
 from memory_mcp.engine.git_look import NewAnchor
 from memory_mcp.engine.head import load_head, load_moves
 from memory_mcp.engine.workspace import GitFollower, Workspace, refuse_reads, refuse_writes
@@ -57,7 +57,7 @@ class GitReport:
 
 @frozen
 class GitMoved:
-    """Memories were brought here, or the last move of git's was taken back."""
+    """Memories were brought here, or the last move of git's was taken back or done again."""
 
     memories: int
     message: str
@@ -101,9 +101,14 @@ async def choose_mode(workspace: Workspace, mode: GitMode) -> GitReport | Skippe
     with git.history.alone() as alone:
         if not alone:
             raise InvalidRequestError("Another session is looking at git right now; repeat this.")
-        state = git.history.load()
-        git.history.save(state.model_copy(update={"mode": mode}))
+        state, was = git.history.load(), git.find_mode()
+        update: dict[str, object] = {"mode": mode}
+        if mode != was:
+            at, text = format_time(workspace.clock.now()), f"git: mode {mode} instead of {was}"
+            update["event"] = GitEvent(at=at, text=text, was=was)
+        git.history.save(state.model_copy(update=update))
     git.mode = git.find_mode()
+    workspace.project.changes.note()  # pages and openings are rendered anew
     return await report_git(workspace)
 
 
@@ -139,32 +144,62 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
 async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     """Take back the last thing that git did to what is recalled; None if something came after it.
 
-    What a checkout or a reset took out of sight is brought here; an anchor is taken back.
+    What a checkout or a reset took out of sight is brought here; an anchor is taken back, and so is
+    the choice of a mode. Done again, each is redone.
     """
     git = workspace.git
     if git is None or workspace.caller.branch != MAIN or refuse_writes(workspace):
         return None
     timeline = (await load_head(workspace)).timeline
     event = git.history.load().event
-    last = _find_last(await load_moves(workspace), timeline)
-    at = format_time(last.created_at) if last else ""
-    if event and event.at >= at and event.rewound:
-        message = await undo_rewind(workspace, git, event)
-        return GitMoved(await count_hidden(workspace, event), f"{message} {_ERASING}")
-    if event and event.at >= at and set(event.hides) <= git.standing.hides:
-        count = await count_memories(workspace, timeline, event.hides)
-        await _anchor_here(workspace, git, event.hides, "elsewhere, kept at")
-        return GitMoved(count, f"{pluralise(count)} kept here all the same. {_ERASING}")
+    moves = await load_moves(workspace)
+    last = _find_last(moves, timeline)
+    if event and event.at >= (format_time(last.created_at) if last else ""):
+        if event.rewound:
+            message = await undo_rewind(workspace, git, event)
+            return GitMoved(await count_hidden(workspace, event), f"{message} {_ERASING}")
+        if event.was:
+            return await _choose_again(workspace, git, timeline, event.was)
+        if hidden := [segment for segment in event.hides if segment in git.standing.hides]:
+            count = await count_memories(workspace, timeline, hidden)
+            await _anchor_here(workspace, git, hidden, "elsewhere, kept at")
+            return GitMoved(count, f"{pluralise(count)} kept here all the same. {_ERASING}")
     if last is None or last.move is None or last.move.act != "anchor":
         return None
+    return await _take_back(workspace, git, last, {move.id: move for move in moves})
+
+
+async def _choose_again(
+    workspace: Workspace, git: GitFollower, timeline: Timeline, mode: GitMode
+) -> GitMoved:
+    """Choose the mode that was chosen before."""
+    before = git.standing.hides if git.mode == "follow" else frozenset[SegmentId]()
+    await choose_mode(workspace, mode)
+    after = git.standing.hides if git.mode == "follow" else frozenset[SegmentId]()
+    count = await count_memories(workspace, timeline, before ^ after)
+    became = "not recalled here" if after else "recalled again"
+    effect = f": {pluralise(count)} of other commits {became}" if count else ""
+    return GitMoved(count, f"The mode is {mode} again{effect}. {_ERASING}")
+
+
+async def _take_back(
+    workspace: Workspace, git: GitFollower, last: Record, moves: Mapping[RecordId, Record]
+) -> GitMoved:
+    """Take an anchor back; what took one back itself gives it again."""
     before = git.standing.hides
-    await anchor_segments(
-        workspace, NewAnchor(Anchor(segments=(), commit=""), f"no longer: {last.content}"),
-        (last.id,),
-    )  # fmt: skip
-    await load_head(workspace)
-    gone = git.standing.hides - before
-    count = await count_memories(workspace, timeline, gone)
+    content, given = f"{last.content}, taken back", Anchor(segments=(), commit="")
+    taken = last.move.undoes if last.move and not last.move.anchors else ()
+    original = next((moves[id_] for id_ in taken if id_ in moves), None)
+    if original and original.move:
+        move, content = original.move, original.content
+        given = Anchor(segments=move.anchors, commit=move.commit, git_branch=move.git_branch)
+    why = content.removeprefix(WRITTEN)
+    await anchor_segments(workspace, NewAnchor(given, why), (last.id,), by_git=False)
+    timeline = (await load_head(workspace)).timeline
+    if original:
+        count = await count_memories(workspace, timeline, before - git.standing.hides)
+        return GitMoved(count, f"Done again: {content}. {pluralise(count)} recalled here again.")
+    count = await count_memories(workspace, timeline, git.standing.hides - before)
     again = f"{pluralise(count)} marked or hidden again"
     return GitMoved(count, f"Taken back: {last.content}. {again}.")
 

@@ -30,7 +30,10 @@ def make_marker(workspace: Workspace) -> Callable[[Record], str]:
 def count_moved(workspace: Workspace, records: Iterable[Record]) -> int:
     """How many of these memories rest on code that is not as it was."""
     citing = {record.id: record for record in records if record.cites}
-    return sum(find_worst(check_cites(workspace, each)) is not None for each in citing.values())
+    return sum(
+        find_worst(check_cites(workspace, each, named=False)) is not None
+        for each in citing.values()
+    )
 
 
 async def find_moved_ground(

@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from memory_mcp.code.citations import check_cites
+from memory_mcp.code.citations import check_cites, name_change
 from memory_mcp.domain.citations import Checked, find_worst
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Citation, Record
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace, refuse_reads
-from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen
 
 _ASKED_MAX: Final = 50
 """Memories for which git is asked what changed their ground."""
-_SHORT: Final = 8
 
 
 @frozen
@@ -23,6 +22,7 @@ class StaleMemory:
     """A memory, the citations of it that do not hold, and the commit that changed the worst."""
 
     record: Record
+    cites: Sequence[Citation]
     checked: Sequence[Checked]
     commit: str = ""
 
@@ -53,9 +53,13 @@ async def find_stale(workspace: Workspace, limit: int = 0) -> StaleReport | Skip
 def _check_all(workspace: Workspace, citing: Sequence[Record]) -> list[StaleMemory]:
     found: list[StaleMemory] = []
     for record in citing:
-        bad = [each for each in check_cites(workspace, record, wait=True) if each.state != "holds"]
+        checked = check_cites(workspace, record, wait=True, named=False)
+        pairs = zip(record.cites, checked, strict=False)  # none is checked without a work tree
+        bad = [(cited, each) for cited, each in pairs if each.state != "holds"]
         if bad:
-            found.append(StaleMemory(record, bad))
+            found.append(
+                StaleMemory(record, [cited for cited, _ in bad], [each for _, each in bad])
+            )
     return found
 
 
@@ -65,28 +69,18 @@ def _rank(stale: StaleMemory) -> int:
 
 
 def _name_commits(workspace: Workspace, found: Sequence[StaleMemory]) -> list[StaleMemory]:
-    git = workspace.git
-    if git is None:
+    files = workspace.code
+    if files is None:
         return list(found)
     named: list[StaleMemory] = []
-    for at, each in enumerate(found):
-        commit = ""
-        if at < _ASKED_MAX and (cited := _find_cited(each)):
-            try:
-                commit = git.history.find_change(cited.path, cited.commit)[:_SHORT]
-            except GitSilentError:
-                commit = ""
-        named.append(StaleMemory(each.record, each.checked, commit))
-    return named
-
-
-def _find_cited(stale: StaleMemory) -> Citation | None:
-    worst = find_worst(stale.checked)
-    paths = (each for each in stale.record.cites if worst and worst.place.startswith(each.path))
-    return next(paths, None)
+    for each in found[:_ASKED_MAX]:
+        bad = [name_change(files, *pair, wait=True) for pair in zip(each.cites, each.checked,
+                                                                    strict=True)]  # fmt: skip
+        worst = find_worst(bad)
+        named.append(replace(each, checked=bad, commit=worst.commit if worst else ""))
+    return [*named, *found[_ASKED_MAX:]]
 
 
 def describe_stale(stale: StaleMemory) -> str:
     """What a memory rests on that is not as it was."""
-    said = "; ".join(map(str, stale.checked))
-    return f"{said} ({stale.commit})" if stale.commit else said
+    return "; ".join(map(str, stale.checked))

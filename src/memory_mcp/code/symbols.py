@@ -4,11 +4,13 @@ The grammars come with the optional extra `code`. Without them only lines can be
 """
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+from memory_mcp.code.broken import read_parts
 from memory_mcp.domain.code_files import Symbols
 
 _GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
@@ -24,6 +26,8 @@ _GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
 """The module of each grammar, and the function in it."""
 
 _PYTHON: Final = (".py", ".pyi")
+_BLANKS_MAX: Final = 200
+"""What may stand between a name and its `=`."""
 
 
 def knows_symbols(path: str) -> bool:
@@ -33,7 +37,7 @@ def knows_symbols(path: str) -> bool:
 
 
 def list_symbols(path: str, source: str) -> Symbols:
-    """The symbols that the file declares; none of one that is being worked on."""
+    """The symbols that the file declares; of one that is being worked on, what can be read."""
     ending = _find_ending(path)
     try:
         found: dict[str, list[tuple[int, int]]] = {}
@@ -41,9 +45,26 @@ def list_symbols(path: str, source: str) -> Symbols:
             _list_python(source) if ending in _PYTHON else _list_others(ending, source)
         ):
             found.setdefault(name, []).append(lines)
-    except (SyntaxError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
     return {name: sorted(places) for name, places in found.items()}
+
+
+def may_declare(path: str, source: str, symbol: str) -> bool:
+    """Whether any line may declare the symbol; what has none need not be parsed to know that."""
+    name = symbol.rpartition(".")[2]
+    if name not in source or _find_ending(path) not in _PYTHON:
+        return name in source
+    for found in re.finditer(rf"{re.escape(name)}\b", source):
+        line = source.rfind("\n", 0, found.start()) + 1
+        before = source[line : found.start()].rstrip()
+        if before.endswith(("def", "class")) or source[max(0, line - 2) : line].startswith("\\"):
+            return True
+        after = source[found.end() : found.end() + _BLANKS_MAX].lstrip(" \t\f\r\n\\")
+        assigns = after[:1] == ":" or (after[:1] == "=" and after[1:2] != "=")
+        if assigns and (not before or before[-1] in ";:"):
+            return True
+    return False
 
 
 def find_symbol(known: Symbols, symbol: str) -> Symbols:
@@ -59,7 +80,23 @@ def _find_ending(path: str) -> str:
 
 
 def _list_python(source: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    waiting: list[tuple[str, ast.AST]] = [("", ast.parse(source))]
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        for part in read_parts(lines):
+            if len(part) == 2:  # noqa: PLR2004  # declared by a statement that does not parse
+                yield part
+                continue
+            prefix, before, tree = part
+            for name, (first, last) in _walk_python(tree, prefix):
+                yield name, (first + before - 1, last + before - 1)  # behind a line of its own
+        return
+    yield from _walk_python(tree)
+
+
+def _walk_python(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, tuple[int, int]]]:
+    waiting: list[tuple[str, ast.AST]] = [(prefix, tree)]
     while waiting:
         prefix, parent = waiting.pop()
         for node in ast.iter_child_nodes(parent):

@@ -83,22 +83,27 @@ def is_distinctive(lines: Sequence[str]) -> bool:
 
 @frozen
 class Checked:
-    """A citation, what became of it, and where it stands now if that is elsewhere."""
+    """A citation, what became of it, where it stands now if that is elsewhere, and the commit.
+
+    The `commit` is the one that rewrote or removed the text, if that is known.
+    """
 
     place: str
     state: CitationState
     now: str = ""
+    commit: str = ""
 
     def __str__(self) -> str:
         match self.state:
             case "holds":
                 return f"{self.place} holds" + (f" (now {self.now})" if self.now else "")
             case "changed":
-                return f"{self.place} has changed since" + (
-                    f" (now {self.now})" if self.now else ""
-                )
+                rewritten = f": rewritten in {self.commit}" if self.commit else ""
+                now = f" (now {self.now})" if self.now else ""
+                return f"{self.place} has changed since{rewritten}{now}"
             case "gone":
-                return f"{self.place} is gone"
+                removed = f" (removed in {self.commit})" if self.commit else ""
+                return f"{self.place}{removed} is gone"
 
 
 def find_worst(checked: Sequence[Checked]) -> Checked | None:

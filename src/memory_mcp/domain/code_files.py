@@ -5,9 +5,19 @@ from functools import cached_property
 from itertools import accumulate
 
 from memory_mcp.domain.citations import hash_lines, split_lines
+from memory_mcp.frozen import frozen
 
 Symbols = Mapping[str, Sequence[tuple[int, int]]]
 """The first and last line of each declaration of a symbol, by its full name."""
+
+
+@frozen
+class FileVersion:
+    """A file as a commit left it; '' where it begins. Without a `blob` that has no such file."""
+
+    commit: str
+    blob: str
+    text: str
 
 
 class CodeFile:
@@ -22,6 +32,7 @@ class CodeFile:
         self.text = text
         self._symbols: Symbols | None = None
         self._found: dict[str, Sequence[int]] = {}
+        self._declared: dict[str, bool] = {}
 
     @cached_property
     def lines(self) -> list[str]:
@@ -37,6 +48,12 @@ class CodeFile:
         if self._symbols is None:
             self._symbols = find(self.path, self.text)
         return self._symbols
+
+    def declares(self, symbol: str, find: Callable[["CodeFile", str], bool]) -> bool:
+        """Whether `find` says that the file declares the symbol; it is asked once for each."""
+        if symbol not in self._declared:
+            self._declared[symbol] = find(self, symbol)
+        return self._declared[symbol]
 
     def find_text(self, text: str, count: int, size: int) -> Sequence[int]:
         """The lines at which a text of this hash, so many lines and characters begins.

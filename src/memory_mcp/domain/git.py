@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from memory_mcp.domain.fields import Commit, Name, RecordIds, SegmentField
+from memory_mcp.domain.fields import Commit, Name, RecordIdField, RecordIds, SegmentField
 from memory_mcp.domain.ids import RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.record import FrozenModel
 from memory_mcp.frozen import frozen
@@ -188,11 +188,19 @@ class SeenBranch(FrozenModel):
     since: Commit = ""
 
 
+class RenamedBranch(FrozenModel):
+    """A branch of git that has a new name: what was anchored on it until `last` has that, too."""
+
+    old: Name
+    new: Name
+    last: RecordIdField
+
+
 class GitEvent(FrozenModel):
     """The last thing of git's that changed what is recalled, so that it can be undone.
 
     A rewind hides the memories `rewound`, until the records `lifts` are buried; without these it
-    has been undone.
+    has been undone. The choice of a mode says which one there `was`.
     """
 
     at: str
@@ -200,6 +208,7 @@ class GitEvent(FrozenModel):
     hides: tuple[SegmentField, ...] = ()
     rewound: RecordIds = ()
     lifts: RecordIds = ()
+    was: GitMode | None = None
 
 
 class GitState(FrozenModel):
@@ -209,7 +218,8 @@ class GitState(FrozenModel):
     that no commit has closed yet; `closed` are open segments in which nothing more is written,
     because git has their records. `reverts` maps a commit to the one that reverted it. `offered` is
     what was offered before. `rewound` are the memories that are marked as written in turns that the
-    user took back. `with_code`: records were committed with the code at some look.
+    user took back. `renamed` are branches that have another name, in this order. `with_code`:
+    records were committed with the code at some look.
     """
 
     trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])
@@ -219,6 +229,7 @@ class GitState(FrozenModel):
     )
     closed: Annotated[frozenset[SegmentField], _Many] = frozenset()
     reverts: dict[str, str] = Field(default_factory=dict[str, str])
+    renamed: tuple[RenamedBranch, ...] = ()
     offered: tuple[str, ...] = ()
     rewound: RecordIds = ()
     event: GitEvent | None = None

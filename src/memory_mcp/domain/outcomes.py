@@ -12,7 +12,7 @@ from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit
-from memory_mcp.domain.timeline import Checkpoint, Line
+from memory_mcp.domain.timeline import Anchor, Checkpoint, Line
 from memory_mcp.frozen import frozen
 
 
@@ -405,7 +405,15 @@ class OlderNodes:
     count: int
 
 
-LogSubject = BranchTip | Checkpoint | Line | TimelineStart | OlderNodes
+@frozen
+class GitMove:
+    """A move that says on which commit of git memories hold, and that no later one took back."""
+
+    move: RecordId
+    anchor: Anchor
+
+
+LogSubject = BranchTip | Checkpoint | Line | TimelineStart | OlderNodes | GitMove
 
 
 @frozen
@@ -430,7 +438,8 @@ class TimelineLog:
 
     A checkpoint has those that it sealed since the one before, a branch those since its last
     checkpoint, a line those that restoring it brings back. `branch` is the caller's. `parents` are
-    the branches that each was forked from. `ground` says what checkpoints cite that moved.
+    the branches that each was forked from. `ground` says what checkpoints cite that moved. `of_git`
+    are the records of the moves of git's, by the node.
     """
 
     branch: BranchName
@@ -438,6 +447,7 @@ class TimelineLog:
     memories: Mapping[str, int]
     parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
     ground: Mapping[CheckpointId, str] = field(default_factory=dict[CheckpointId, str])
+    of_git: Mapping[str, Record] = field(default_factory=dict[str, Record])
 
 
 PointSubject = BranchTip | Checkpoint | Line | TimelineStart | datetime

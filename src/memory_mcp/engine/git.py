@@ -18,6 +18,7 @@ from memory_mcp.deadlines import LOCK_PAUSE_SECONDS, wait_for_lock
 from memory_mcp.domain.git import (
     EVERYWHERE,
     GitEvent,
+    GitMode,
     GitPlace,
     GitState,
     Mark,
@@ -45,6 +46,8 @@ from memory_mcp.timeline.standing import find_standing, group_by_segment, list_a
 
 WAIT_SECONDS_MAX: Final = 1.0
 """A call that reads waits so long for git; then it goes on with what was known."""
+WRITTEN: Final = "git: what was written "
+"""How the move of an anchor begins; why it was made follows."""
 _WRITE_SECONDS_MAX: Final = 8.0
 _OFFERS_TOLD_MAX: Final = 200
 _SHORT: Final = 8
@@ -96,10 +99,12 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
     if stamp == git.stamp and head.timeline.anchors is git.anchors:
         return head
     async with git.looking:
+        was, hid = git.mode, git.standing.hides
         git.mode = git.find_mode()
         git.rewound = frozenset(git.history.load().rewound) if git.mode != "off" else frozenset()
         if git.mode == "off":
             git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
+            await _tell_mode(workspace, git, head.timeline, was, hid)
             return head
         with suppress(StoreError, ConflictError):
             seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
@@ -108,6 +113,7 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
             brought = await _tell_files(workspace, git, own)
             head = await _update_standing(workspace, git, head, brought)
             git.stamp, git.anchors = stamp, head.timeline.anchors
+            await _tell_mode(workspace, git, head.timeline, was, hid)
     return head
 
 
@@ -202,9 +208,12 @@ async def _list_known(
 ) -> KnownMemories:
     written = await workspace.project.index.ids_by_segment(list(state.claims))
     tracked = await _find_tracked(git, written, anywhere=True)
-    anchors = tuple(list_anchors(timeline).values())
+    anchors = list_anchors(timeline, state.renamed)
     with_code = state.with_code or bool(git.history.list_tracked())
-    return KnownMemories(anchors, frozenset(written), frozenset(tracked), with_code)
+    return KnownMemories(
+        tuple(anchors.values()), frozenset(written), frozenset(tracked), with_code,
+        max(anchors, default=None),
+    )  # fmt: skip
 
 
 async def _find_tracked(
@@ -258,7 +267,7 @@ async def anchor_segments(
             git_branch=anchor.git_branch,
             undoes=undoes,
         )
-        content = cut(f"git: what was written {new.why}", SUMMARY_CHARS_MAX)
+        content = cut(f"{WRITTEN}{new.why}", SUMMARY_CHARS_MAX)
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=content
         )
@@ -385,7 +394,7 @@ async def _update_standing(
     owner = tree.find_owner(git.history.name)
     find = partial(
         find_standing, timeline, tree.branch, owner,
-        away=away, claims=state.claims, reverts=state.reverts,
+        away=away, claims=state.claims, reverts=state.reverts, renamed=state.renamed,
         absent=await _find_absent(workspace, git, timeline, state),
     )  # fmt: skip
     found = find()
@@ -436,6 +445,27 @@ async def _tell_moves(
         at = format_time(workspace.clock.now())
         event = GitEvent(at=at, text=text, hides=tuple(sorted(fresh & chain)))
         await change_state(git, lambda state: state.model_copy(update={"event": event}))
+
+
+async def _tell_mode(
+    workspace: Workspace,
+    git: GitFollower,
+    timeline: Timeline,
+    was: GitMode,
+    hid: Collection[SegmentId],
+) -> None:
+    """Tell what is recalled no more, or again, since somebody else chose another mode."""
+    if "follow" not in (was, git.mode) or was == git.mode:
+        return
+    workspace.project.changes.note()
+    follows = git.mode == "follow"
+    count = await count_memories(workspace, timeline, git.standing.hides if follows else hid)
+    became = "of other commits not recalled here" if follows else "recalled again"
+    if count:
+        git.tell(
+            f"The mode of git is {git.mode} now: {pluralise(count)} {became}. "
+            f"`memory-mcp undo` chooses {was} again."
+        )
 
 
 async def _tell_files(

@@ -14,17 +14,18 @@ from memory_mcp.domain.git import (
     GitState,
     NewCommit,
     RefStep,
+    RenamedBranch,
     SeenBranch,
     SeenTree,
     find_detached,
     name_detached,
 )
-from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.timeline import Anchor
 from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen
 from memory_mcp.ports import GitHistory
-from memory_mcp.timeline.standing import group_by_segment
+from memory_mcp.timeline.standing import group_by_segment, name_branch
 
 _ADVANCES: Final = ("commit:", "commit (merge)", "commit (initial)", "merge ", "revert",
                     "cherry-pick", "am:", "pull: Fast-forward", "pull: Merge")  # fmt: skip
@@ -71,13 +72,14 @@ class Observation:
 class KnownMemories:
     """The anchors before a look, and the claimed segments with records, and with tracked ones.
 
-    `with_code`: git tracks records in this work tree, or did.
+    `with_code`: git tracks records in this work tree, or did. `newest` is the move of an anchor.
     """
 
     anchors: Sequence[Anchor]
     written: frozenset[SegmentId]
     tracked: frozenset[SegmentId]
     with_code: bool = False
+    newest: RecordId | None = None
 
 
 @dataclass
@@ -100,6 +102,8 @@ class _Look:
     claims: dict[SegmentId, tuple[str, ...]]
     reverts: dict[str, str]
     closed: set[SegmentId]
+    known_anchors: list[Anchor]
+    renamed: list[RenamedBranch]
     added: list[NewAnchor] = field(default_factory=list[NewAnchor])
     start: str = ""
     came: list[NewCommit] = field(default_factory=list[NewCommit])
@@ -111,7 +115,7 @@ class _Look:
 
     @property
     def anchors(self) -> list[Anchor]:
-        return [*self.known.anchors, *(new.anchor for new in self.added)]
+        return [*self.known_anchors, *(new.anchor for new in self.added)]
 
 
 def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemories) -> Observation:
@@ -121,13 +125,15 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         GitSilentError: git could not say what HEAD reaches.
     """
     look = _Look(git, place, known, dict(state.branches), dict(state.claims),
-                 dict(state.reverts), set(state.closed))  # fmt: skip
+                 dict(state.reverts), set(state.closed), [*known.anchors],
+                 [*state.renamed])  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
     seen = state.trees.get(git.name)
     _follow_visits(look, seen)
     for branch in dict.fromkeys((place.branch, *sorted(owners), *state.branches)):
         if branch and not find_detached(branch):
             _read_branch(look, branch)
+    _find_renamed(look)
     _follow_rewrites(look)
     _list_came(look)
     tree = _place_tree(place, seen)
@@ -142,6 +148,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         "claims": look.claims,
         "closed": frozenset(look.closed),
         "reverts": look.reverts,
+        "renamed": tuple(look.renamed[-BRANCHES_SEEN_MAX:]),
         "with_code": known.with_code,
     }
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
@@ -208,7 +215,8 @@ def _read_branch(look: _Look, branch: str, until: str = "") -> None:
     if branch in look.rest:
         steps = look.rest.pop(branch)
     elif found is None:
-        look.gone.add(branch)
+        if branch in look.branches or not any(each.old == branch for each in look.renamed):
+            look.gone.add(branch)
         return
     else:
         steps, now = found
@@ -231,10 +239,12 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
     """
     kept = [step for step in steps if not step.creates and not step.resets]
     kept = [step for step in kept if not step.message.startswith(_ADVANCES)][-_REWRITES_MAX:]
-    for at, step in enumerate(steps):
-        if step.renames in look.branches:
+    for step in steps:
+        before = look.branches.get(step.renames)
+        if before and look.git.find_new_name(step.renames, before, [branch]):
+            found = look.git.read_branch(branch, before)
             _rename(look, step.renames, branch)
-            return steps[at + 1 :]
+            return [each for each in found[0] if not each.renames] if found else ()
     made = steps[0] if steps else None
     if made is None or not made.creates or made.message != "branch: Created from HEAD":
         return kept
@@ -393,8 +403,24 @@ def _keeps_files(look: _Look, step: RefStep) -> bool:
     return bool(found.beyond) and look.git.shows(step.old, step.new, found.beyond) == step.old
 
 
+def _find_renamed(look: _Look) -> None:
+    """Follow the branches that are gone and whose reflog goes on under another name."""
+    named = {anchor.git_branch for anchor in look.anchors}
+    named |= {owner for owners in look.claims.values() for owner in owners}
+    for branch in sorted(look.gone & named):
+        seen = look.branches.get(branch)
+        new = look.git.find_new_name(branch, seen) if seen else ""
+        if new and new not in look.branches:
+            _read_branch(look, new)
+
+
 def _rename(look: _Look, old: str, new: str) -> None:
     look.branches.pop(old, None)
+    look.gone.discard(old)
+    look.known_anchors = [name_branch(anchor, old, new) for anchor in look.known_anchors]
+    look.added = [NewAnchor(name_branch(each.anchor, old, new), each.why) for each in look.added]
+    if last := look.known.newest:
+        look.renamed.append(RenamedBranch(old=old, new=new, last=last))
     for segment, owners in look.claims.items():
         look.claims[segment] = tuple(dict.fromkeys(new if o == old else o for o in owners))
 

@@ -1,6 +1,6 @@
 """What citations need of the code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Protocol
 
 from memory_mcp.domain.code_files import CodeFile
@@ -25,6 +25,10 @@ class CodeFiles(Protocol):
     - `list_untracked` returns the paths of at most `SIMILAR_MAX` files of the same kind which git
       neither tracks nor ignores, the latest that was changed first. Git is asked in the same way,
       once for each state of the index and of the folder in which the file was.
+    - `find_change` returns the commit since `since` in which a text of the file `stands` no more
+      that stood there before, and stands in none that came later; '' if it was never committed, or
+      still stands in what is committed. Git is asked in the same way, once for each text that it is
+      `about` and each state of HEAD.
     - `find_blob` returns the path of a tracked file whose bytes have this hash of git's; '' if
       there is none.
     """
@@ -33,4 +37,13 @@ class CodeFiles(Protocol):
     def list_similar(self, path: str) -> Sequence[str]: ...
     def find_renamed(self, path: str, commit: str, *, wait: bool = False) -> str: ...
     def list_untracked(self, path: str, *, wait: bool = False) -> Sequence[str]: ...
+    def find_change(
+        self,
+        path: str,
+        since: str,
+        about: Hashable,
+        stands: Callable[[CodeFile], bool],
+        *,
+        wait: bool = False,
+    ) -> str: ...
     def find_blob(self, blob: str) -> str: ...

@@ -82,4 +82,5 @@ def _describe_move(move: Move, text: str) -> list[Span]:
             left = f"  leaves {move.line}" if move.line else ""
             return [(text, _PLAIN), (left, _NAME)]
         case "anchor":
-            return [(f"commit {move.commit[:_COMMIT_CHARS]}", _NAME), (f" {move.git_branch}", _DIM)]
+            commit = f"  commit {move.commit[:_COMMIT_CHARS]}" if move.commit else ""
+            return [(text, _PLAIN), (commit, _NAME), (f"  {move.git_branch}", _DIM)]

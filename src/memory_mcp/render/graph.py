@@ -18,7 +18,7 @@ from memory_mcp.frozen import frozen
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _BOXES: Final = " ??│?╯╮┤?╰╭├─┴┬┼"
 """The sign for each sum of directions; an edge never ends within a column."""
-_ASCII: Final = str.maketrans("│╯╮┤╰╭├─┴┬┼○●◌◆\xd7…", "|'.+`.+-+++o*?+x~")
+_ASCII: Final = str.maketrans("│╯╮┤╰╭├─┴┬┼○●◌◆◇\xd7…", "|'.+`.+-+++o*?+=x~")
 
 
 @frozen

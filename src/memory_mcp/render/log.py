@@ -11,6 +11,7 @@ from memory_mcp.domain.ids import MAIN, BranchName
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
     BranchTip,
+    GitMove,
     LogNode,
     OlderNodes,
     TimelineLog,
@@ -26,10 +27,11 @@ from memory_mcp.render.outcomes import Fields
 Span = tuple[str, str]
 """A text and its style, in the words of `rich`."""
 
-LOG_SIGNS: Final = "│├─╯╮╰╭┤┴┬┼○●◌◆\xd7…"
+LOG_SIGNS: Final = "│├─╯╮╰╭┤┴┬┼○●◌◆◇\xd7…"
 """What a drawing consists of, if it need not be ASCII."""
 
 _SUMMARY_CHARS_MAX: Final = 200
+_SHORT: Final = 8
 _CROSS: Final = "\xd7"
 _NAME, _PLAIN, _DIM = "bold", "", "dim"
 _HERE, _BRANCH, _LEFT, _PENDING, _SEALED = "bold green", "magenta", "red", "yellow", "cyan"
@@ -99,6 +101,10 @@ def _render_row(log: TimelineLog, node: LogNode, *, narrow: bool) -> _Row:
             row = _Row(("◆", _DIM), ((("start", _NAME),),))
         case OlderNodes(count):
             row = _Row(("…", _DIM), (((f"{count:,} older (--limit 0 shows all)", _DIM),),))
+        case GitMove():
+            count = "" if narrow else f"  {pluralise(memories)}"
+            who, what = _describe_git_move(log, node.key, node.shows)
+            row = _Row(("◇", _DIM), (((who, _NAME), at, (count, _PLAIN), (f"  {what}", _DIM)),))
     return row
 
 
@@ -116,6 +122,15 @@ def _render_checkpoint(
     save = f"checkpoint --pending {sealed.id} --decision save"
     approve = _render_command(log, sealed.branch, save, "approves it", narrow=narrow)
     return _Row(("◌", _PENDING), ((*first, ("  pending", _PENDING), summary), ((approve, _DIM),)))
+
+
+def _describe_git_move(log: TimelineLog, key: str, shown: GitMove) -> tuple[str, str]:
+    """Who made it, and what holds where."""
+    record = log.of_git.get(key)
+    who = record.origin.client or record.origin.by if record else "git"
+    what = record.content.removeprefix("git: ") if record else f"on {shown.anchor.commit[:_SHORT]}"
+    on = f", on {shown.anchor.git_branch}" if shown.anchor.git_branch else ""
+    return disarm(who), _shorten(f"{what}{on}")
 
 
 def _render_time(at: datetime | None) -> str:
@@ -150,6 +165,10 @@ def _render_node(log: TimelineLog, node: LogNode) -> dict[str, Any]:
             fields |= {"ground": log.ground[sealed.id]} if sealed.id in log.ground else {}
         case Line() as line:
             fields |= {"kind": "line", "name": line.id, "branch": line.branch}
+        case GitMove(move, anchor):
+            who, what = _describe_git_move(log, node.key, node.shows)
+            fields |= {"kind": "git", "name": move, "gitBranch": anchor.git_branch}
+            fields |= {"commit": anchor.commit, "by": who, "summary": what}
         case TimelineStart():
             return {**fields, "kind": "start", "name": "start"}
         case OlderNodes(count):

@@ -18,8 +18,9 @@ from memory_mcp.domain.ids import (
     make_unique_name,
     parse_id_time,
 )
-from memory_mcp.domain.outcomes import BranchTip, LogNode, OlderNodes, TimelineStart
-from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
+from memory_mcp.domain.outcomes import BranchTip, GitMove, LogNode, OlderNodes, TimelineStart
+from memory_mcp.domain.timeline import Anchor, Checkpoint, Line, Timeline
+from memory_mcp.timeline.standing import list_anchors
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _START: Final = "start"
@@ -31,10 +32,13 @@ def make_branch_key(branch: BranchName) -> str:
     return f"branch:{branch}"
 
 
-def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> list[LogNode]:
+def build_graph(
+    timeline: Timeline, newest: Mapping[SegmentId, RecordId], *, of_git: bool = False
+) -> list[LogNode]:
     """The nodes of the timeline, each after those that it follows: the start is the first.
 
-    `newest` names the newest record of each segment that has any.
+    `newest` names the newest record of each segment that has any. With the moves `of_git`, if they
+    are asked for: the first anchor of a segment closes it, a later one stands beside the line.
     """
     held = timeline.held()
     tips = {branch: timeline.tips(branch) for branch in timeline.branches}
@@ -42,6 +46,8 @@ def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> lis
     ends = [*tips.values(), *(line.tips for line in lines), held]
     segments = _sort_segments(timeline, (segment for end in ends for segment in end))
     sealed = _group_by_last_seal(timeline, segments)
+    anchors = list_anchors(timeline) if of_git else {}
+    closed, later = _group_anchors(anchors, segments)
     written = newest.keys() | sealed.keys()
 
     graph = _Graph(timeline)
@@ -51,11 +57,18 @@ def build_graph(timeline: Timeline, newest: Mapping[SegmentId, RecordId]) -> lis
             holds = held.issuperset(seals) and (
                 len(seals) <= 1 or any(timeline.holds(b, seals) for b in timeline.branches)
             )
-            graph.add_checkpoint(checkpoint, seals, left=not holds)
+            key = f"checkpoint:{checkpoint.id}"
+            graph.add_seal(key, checkpoint, seals, checkpoint.at, left=not holds)
+        for move, closes in closed.get(segment, ()):
+            holds = held.issuperset(closes)
+            graph.add_seal(*_show_anchor(move, anchors[move], closes), left=not holds)
     for branch, end in tips.items():
         graph.add_end(make_branch_key(branch), BranchTip(branch), end, _find_time(end, newest))
     for line in select_lines(timeline, lines, written):
         graph.add_end(f"line:{line.id}", line, line.tips, line.at)
+    for move in later:
+        if held.issuperset(anchors[move].segments):
+            graph.add_end(*_show_anchor(move, anchors[move], anchors[move].segments))
     return graph.list_nodes()
 
 
@@ -149,23 +162,22 @@ class _Graph:
         self._timeline = timeline
         self._nodes: dict[str, LogNode] = {_START: LogNode(_START, TimelineStart())}
         self._nearest: dict[SegmentId, tuple[str, ...]] = {}
-        self._joins: list[LogNode] = []  # the checkpoints of several segments
+        self._joins: list[LogNode] = []  # the seals of several segments
         self._ends: list[str] = []
 
     def pass_segment(self, segment: SegmentId, before: Collection[SegmentId]) -> None:
         self._nearest[segment] = self._find_nearest(before)
 
-    def add_checkpoint(
-        self, checkpoint: Checkpoint, seals: tuple[SegmentId, ...], *, left: bool
+    def add_seal(
+        self,
+        key: str,
+        shows: Checkpoint | GitMove,
+        seals: tuple[SegmentId, ...],
+        at: datetime,
+        *,
+        left: bool,
     ) -> None:
-        node = LogNode(
-            key=f"checkpoint:{checkpoint.id}",
-            shows=checkpoint,
-            parents=self._find_nearest(seals),
-            segments=seals,
-            at=checkpoint.at,
-            left=left,
-        )
+        node = LogNode(key, shows, self._find_nearest(seals), seals, at, left)
         self._nodes[node.key] = node
         if len(seals) == 1:
             self._nearest[seals[0]] = (node.key,)
@@ -175,7 +187,7 @@ class _Graph:
     def add_end(
         self,
         key: str,
-        shows: BranchTip | Line,
+        shows: BranchTip | Line | GitMove,
         segments: tuple[SegmentId, ...],
         at: datetime | None,
     ) -> None:
@@ -247,6 +259,36 @@ def _group_by_last_seal(
     for group in grouped.values():
         group.sort(key=lambda each: len(each[1]))
     return grouped
+
+
+def _group_anchors(
+    anchors: Mapping[RecordId, Anchor], segments: Sequence[SegmentId]
+) -> tuple[dict[SegmentId, list[tuple[RecordId, tuple[SegmentId, ...]]]], list[RecordId]]:
+    """What each anchor closes, under the last of these segments; and the anchors that close none.
+
+    Of an anchor whose segments are not all known here nothing is shown.
+    """
+    places = {segment: place for place, segment in enumerate(segments)}
+    closed: dict[SegmentId, list[tuple[RecordId, tuple[SegmentId, ...]]]] = {}
+    later: list[RecordId] = []
+    seen: set[SegmentId] = set()
+    for move in sorted(anchors):
+        mine = anchors[move].segments
+        if not places.keys() >= {*mine}:
+            continue
+        closes = tuple(sorted({*mine} - seen, key=places.__getitem__))
+        seen.update(mine)
+        if closes:
+            closed.setdefault(closes[-1], []).append((move, closes))
+        else:
+            later.append(move)
+    return closed, later
+
+
+def _show_anchor(
+    move: RecordId, anchor: Anchor, segments: tuple[SegmentId, ...]
+) -> tuple[str, GitMove, tuple[SegmentId, ...], datetime]:
+    return f"git:{move}", GitMove(move, anchor), segments, parse_id_time(move)
 
 
 def _find_last_written(

@@ -8,16 +8,28 @@ cannot be proved to be elsewhere is never marked and never hidden.
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from memory_mcp.domain.git import Mark, Standing, find_detached
+from memory_mcp.domain.git import Mark, RenamedBranch, Standing, find_detached
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.timeline import Anchor, Timeline
 
 
-def list_anchors(timeline: Timeline) -> dict[RecordId, Anchor]:
-    """The anchors that count: those that no later one took back."""
-    return {
+def list_anchors(
+    timeline: Timeline, renamed: Collection[RenamedBranch] = ()
+) -> dict[RecordId, Anchor]:
+    """The anchors that count: those that no later one took back, with their branches' names now."""
+    anchors = {
         move: anchor for move, anchor in timeline.anchors.items() if move not in timeline.undone
     }
+    for each in renamed:
+        for move, anchor in anchors.items():
+            if anchor.git_branch == each.old and move <= each.last:
+                anchors[move] = name_branch(anchor, each.old, each.new)
+    return anchors
+
+
+def name_branch(anchor: Anchor, old: str, new: str) -> Anchor:
+    """The anchor as it is after the branch was renamed."""
+    return anchor.model_copy(update={"git_branch": new}) if anchor.git_branch == old else anchor
 
 
 def group_by_segment(anchors: Iterable[Anchor]) -> dict[SegmentId, list[Anchor]]:
@@ -38,6 +50,7 @@ def find_standing(
     claims: Mapping[SegmentId, Collection[str]],
     reverts: Mapping[str, str],
     tracked: Collection[SegmentId] = (),
+    renamed: Collection[RenamedBranch] = (),
     absent: Mapping[SegmentId, str] = MappingProxyType({}),
 ) -> Standing:
     """Where each segment stands, seen from this branch of git; `owner` has what is written now.
@@ -47,7 +60,7 @@ def find_standing(
     """
     marks = {segment: Mark("elsewhere", other) for segment, other in absent.items()}
     hides = set(absent)
-    anchored = group_by_segment(list_anchors(timeline).values())
+    anchored = group_by_segment(list_anchors(timeline, renamed).values())
     for segment in anchored.keys() | claims.keys():
         owners = claims.get(segment, ())
         if branch in owners or owner in owners or segment in tracked:

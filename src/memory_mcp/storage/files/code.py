@@ -3,15 +3,16 @@
 import hashlib
 import os
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Final, Generic, TypeVar
 
-from memory_mcp.domain.code_files import CodeFile
+from memory_mcp.domain.code_files import CodeFile, FileVersion
 from memory_mcp.errors import GitSilentError
 from memory_mcp.locations import find_git_dir
 from memory_mcp.patterns import compile_later
@@ -39,31 +40,52 @@ T = TypeVar("T")
 
 
 class _Questions(Generic[T]):
-    """What git is asked beside the calls, once for each state.
+    """What git is asked beside the calls, once for each state, one question after the other.
 
     What it said before counts until it answers. What it cannot say is `nothing`.
     """
 
-    def __init__(self, ask: Callable[[str], T], nothing: T) -> None:
-        self._ask = ask
+    def __init__(self, nothing: T) -> None:
         self._nothing = nothing
-        self._known: OrderedDict[str, tuple[object, Future[T], T]] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[object, Future[T], T]] = OrderedDict()
+        self._waiting: deque[tuple[Callable[[], T], Future[T]]] = deque()
+        self._lock = Lock()
+        self._working = False
 
-    def get(self, about: str, state: object, *, wait: bool) -> T:
+    def get(self, about: Hashable, state: object, ask: Callable[[], T], *, wait: bool) -> T:
         known = self._known.get(about)
         if known is None or known[0] != state:
             before = self._nothing if known is None else _read(known, wait=False)
             self._known[about] = known = state, Future[T](), before
             if len(self._known) > _ASKED_MAX:
                 self._known.popitem(last=False)
-            Thread(target=self._answer, args=(about, known[1]), daemon=True).start()
+            with self._lock:
+                self._waiting.append((ask, known[1]))
+                begins, self._working = not self._working, True
+            if begins:
+                Thread(target=self._work, daemon=True).start()
         return _read(known, wait=wait)
 
-    def _answer(self, about: str, answer: Future[T]) -> None:
+    def _work(self) -> None:
         try:
-            answer.set_result(self._ask(about))
+            while question := self._take():
+                self._answer(*question)
+        finally:
+            self._working = False
+
+    def _take(self) -> tuple[Callable[[], T], Future[T]] | None:
+        with self._lock:
+            self._working = bool(self._waiting)
+            return self._waiting.popleft() if self._waiting else None
+
+    def _answer(self, ask: Callable[[], T], answer: Future[T]) -> None:
+        said = self._nothing
+        try:
+            said = ask()
         except GitSilentError:
-            answer.set_result(self._nothing)
+            pass
+        finally:
+            answer.set_result(said)
 
 
 def _read(known: tuple[object, Future[T], T], *, wait: bool) -> T:
@@ -79,14 +101,19 @@ class LocalCode:
         work_tree: Path,
         find_renames: Callable[[str], Mapping[str, str]] = lambda _: {},
         list_untracked: Callable[[str], Sequence[str]] = lambda _: (),
+        list_versions: Callable[[str, str], Sequence[FileVersion]] = lambda _, __: (),
     ) -> None:
         self._root = str(work_tree)
         self._git_dir = find_git_dir(self._root)
+        self._moves = os.path.join(self._git_dir, "logs", "HEAD")
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
-        self._renames = _Questions(find_renames, {})
+        self._find_renames = find_renames
+        self._renames = _Questions[Mapping[str, str]]({})
         self._list_untracked = list_untracked
-        self._untracked = _Questions(self._choose_untracked, ())
+        self._untracked = _Questions[Sequence[str]](())
+        self._list_versions = list_versions
+        self._changes = _Questions[str]("")
         self._left: dict[tuple[str, str], object] = {}
         self._asked_at: dict[str, float] = {}
         self._unasked = set[str]()
@@ -161,7 +188,33 @@ class LocalCode:
     def find_renamed(self, path: str, commit: str, *, wait: bool = False) -> str:
         if not commit or not self._git_dir:
             return ""
-        return self._renames.get(commit, self._stamp_index(), wait=wait).get(path, "")
+        ask = partial(self._find_renames, commit)
+        return self._renames.get(commit, self._stamp_index(), ask, wait=wait).get(path, "")
+
+    def find_change(
+        self,
+        path: str,
+        since: str,
+        about: Hashable,
+        stands: Callable[[CodeFile], bool],
+        *,
+        wait: bool = False,
+    ) -> str:
+        if not self._git_dir:
+            return ""
+        state = stamp_file(self._moves)  # every move of HEAD is written there
+        ask = partial(self._search_change, path, since, stands)
+        return self._changes.get(about, state, ask, wait=wait)
+
+    def _search_change(self, path: str, since: str, stands: Callable[[CodeFile], bool]) -> str:
+        """The last commit that ended what stood before it, if that stands no more."""
+        stood, change = False, ""
+        for each in self._list_versions(path, since):
+            now = bool(each.blob) and stands(CodeFile(path, each.blob, each.text))
+            if now or stood:
+                change = "" if now else each.commit
+            stood = now
+        return change
 
     def list_untracked(self, path: str, *, wait: bool = False) -> Sequence[str]:
         folder, _, name = path.rpartition("/")
@@ -179,10 +232,11 @@ class LocalCode:
             self._unasked.add(ending)
         if ending in self._unasked:
             self._ask_again(ending)
-        found = self._untracked.get(ending, self._state_of(ending), wait=wait)
+        ask = partial(self._choose_untracked, ending)
+        found = self._untracked.get(ending, self._state_of(ending), ask, wait=wait)
         if not self._are_there(found):  # one has moved on
             self._ask_again(ending, at_once=wait)
-            found = self._untracked.get(ending, self._state_of(ending), wait=wait)
+            found = self._untracked.get(ending, self._state_of(ending), ask, wait=wait)
         return found
 
     def _state_of(self, ending: str) -> object:

@@ -11,12 +11,15 @@ import hashlib
 import json
 import os
 import re
+import secrets
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from memory_mcp.disk import Disk, LockHeldError, acquire_lock
+from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
     STEPS_MAX,
     CommittedMemories,
@@ -43,6 +46,8 @@ _STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
+_VERSIONS_MAX: Final = 50
+"""Commits of one file among which the one is looked for that rewrote a text."""
 _FILES_MAX: Final = 200
 """Files by which is told what a work tree shows."""
 _FILE_BYTES_MAX: Final = 4_194_304
@@ -58,6 +63,8 @@ _SHORT: Final = 8
 """Digits of a commit in place of a branch's name."""
 _CUTS_MAX: Final = 32
 """Ends of a shallow history of which git is asked; with more, nothing is proved to be away."""
+_REFLOGS_MAX: Final = 2_000
+"""Reflogs of branches among which that of a renamed one is looked for."""
 _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
@@ -174,6 +181,29 @@ class LocalGit:
                 return step.message.removeprefix(_VISIT).removesuffix(end)
         return ""
 
+    def find_new_name(self, branch: str, seen: SeenBranch, among: Sequence[str] = ()) -> str:
+        names = among or self._list_reflogs()
+        for name in names:
+            path = self._reflog(name)
+            stamp, data = stamp_file(path), b""
+            if stamp is None or stamp[1] <= seen.size:
+                continue
+            with suppress(OSError):
+                data = read_file(path, _REFLOG_BYTES_MAX, self._common)
+            before, after = data[: seen.size], data[seen.size :]
+            last = _parse_step(before.splitlines()[-1]) if before.endswith(b"\n") else None
+            steps = [step for line in after.splitlines() if (step := _parse_step(line))]
+            if last and last.new == seen.commit and any(step.renames == branch for step in steps):
+                return name
+        return ""
+
+    def _list_reflogs(self) -> list[str]:
+        """The branches that have a reflog."""
+        logs = os.path.join(self._common, "logs", "refs", "heads")
+        paths = (os.path.join(at, name) for at, _, names in os.walk(logs) for name in names)
+        some = islice(paths, _REFLOGS_MAX)
+        return [os.path.relpath(path, logs).replace(os.sep, "/") for path in some]
+
     def _read_moves(self) -> bytes:
         """The reflog of HEAD."""
         with suppress(OSError):
@@ -271,11 +301,40 @@ class LocalGit:
         listed = self._ask(["rev-list", "--no-walk", "--timestamp", "--stdin"], sorted(commits))
         return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
 
-    def find_change(self, path: str, since: str) -> str:
-        reach = [f"{since}..HEAD"] if since else ["HEAD"]
-        return self._ask(
-            ["rev-list", "--max-count=1", *reach, "--", f":(literal,top){path}"]
-        ).strip()
+    def list_versions(self, path: str, since: str) -> Sequence[FileVersion]:
+        named = ["--", f":(literal,top){path}"]
+        made = self._ask(
+            ["rev-list", "--first-parent", "--parents", f"--max-count={_VERSIONS_MAX}",
+             f"{since}..HEAD", *named]
+        )  # fmt: skip
+        pairs = [line.split()[:2] for line in made.splitlines()][::-1]
+        if not pairs:
+            return []
+        listed = self._ask(
+            ["diff-tree", "--stdin", "--root", "-r", "--no-renames", "--no-abbrev", *named],
+            [" ".join(pair) for pair in pairs],
+        )  # fmt: skip
+        blobs: list[tuple[str, str]] = []
+        commit = ""
+        for line in listed.splitlines():
+            if line.startswith(":"):
+                before, after = line.split()[2:4]
+                blobs += [("", before)] if not blobs else []
+                blobs.append((commit, after))
+            else:
+                commit = line.split()[0]
+        texts = self._read_blobs({blob for _, blob in blobs if blob.strip("0")})
+        return [FileVersion(commit, blob if blob in texts else "", texts.get(blob, ""))
+                for commit, blob in blobs]  # fmt: skip
+
+    def _read_blobs(self, blobs: Collection[str]) -> Mapping[str, str]:
+        """The texts of these objects; of one that git does not have, none."""
+        mark = f"\1{secrets.token_hex(8)} "  # stands in no text
+        said = (
+            self._ask(["cat-file", f"--batch={mark}%(objectname)"], sorted(blobs)) if blobs else ""
+        )
+        entries = (entry.partition("\n") for entry in said.split(mark)[1:])
+        return {blob: text.removesuffix("\n") for blob, _, text in entries}
 
     def find_renames(self, since: str) -> Mapping[str, str]:
         listed = self._ask(
