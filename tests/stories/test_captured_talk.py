@@ -147,13 +147,11 @@ async def test_auto_keeps_at_once_and_says_so_once() -> None:
 async def test_auto_asks_where_it_is_not_sure() -> None:
     """A memory that nobody looked at must be worth it; a suggestion costs a word."""
     workspace = at_work("auto")
-    report = await said(workspace, "ok, we always squash before merging here. now fix line 3")
+    report = await said(workspace, "We use pnpm in this project. now fix line 3")
     context = await prompted(workspace)
 
     assert report.kept == ()
-    assert [each.statement for each in report.suggested] == [
-        "We always squash before merging here."
-    ]
+    assert [each.statement for each in report.suggested] == ["We use pnpm in this project."]
     assert OFFERED in context
     assert await kept(workspace) == []
 
@@ -311,11 +309,11 @@ async def test_the_profile_line_heads_what_a_prompt_is_given() -> None:
 
 async def test_a_language_model_decides_where_there_is_one() -> None:
     """It may keep what no rule knows; when it fails, the rules decide."""
-    workspace = replace(at_work(), language=FakeLanguage())
-    assert [
-        e.category
-        for e in (await said(workspace, "Lesson of the day with whales. fix it")).suggested
-    ] == ["lesson"]
+    language = FakeLanguage()
+    language.sorts["The lesson header is blue."] = "lesson"
+    workspace = replace(at_work(), language=language)
+    report = await said(workspace, "the lesson header is blue. make it green")
+    assert [each.category for each in report.suggested] == ["lesson"]
 
     failing = FakeLanguage()
     failing.failing = "It is down."
