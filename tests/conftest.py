@@ -22,6 +22,7 @@ from cloud_server import serving
 from command_line import Run
 from depth import belongs_to_the_search, choose
 from dropping import drop
+from git_world import patient_git
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
@@ -36,6 +37,7 @@ __all__ = [
     "clean_postgres",
     "drop",
     "minilm_folder",
+    "patient_git",
     "postgres_url",
     "sqs",
     "sqs_server",

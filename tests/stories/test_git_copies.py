@@ -4,20 +4,11 @@ from pathlib import Path
 
 import pytest
 from doors import agent
-from git_world import GitWorld, in_git, make_world
+from git_world import A, B, GitWorld, in_git, make_world
 
 from memory_mcp.config.settings import Settings
 
-pytestmark = pytest.mark.anyio
-
-A = "Orders live in PostgreSQL."
-B = "Sessions are kept in Redis."
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine git may take longer than a call waits for it."""
-    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from doors import agent, read
-from git_world import GitWorld, in_git, make_world
+from git_world import A, B, C, D, GitWorld, in_git, make_world
 from real_git import git
 
 from memory_mcp import code
@@ -15,19 +15,9 @@ from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
-A = "Orders live in PostgreSQL."
-B = "Sessions are kept in Redis."
-C = "Invoices are printed at night."
-D = "The search page needs a captcha."
 DETACHED = "written on a detached HEAD, not merged here"
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine git may take longer than a call waits for it."""
-    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 from doors import Json, agent, call, history, read, records, seal, trust
-from git_world import GitWorld, in_git, make_world
+from git_world import A, B, C, D, GitWorld, in_git, make_world, parted
 from hooked import context_of, hook
 from patient import examine
 from real_git import commit_all, git
@@ -27,35 +27,7 @@ from memory_mcp.render.log import render_log, render_log_fields
 from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.work_trees import WorkTrees
 
-pytestmark = pytest.mark.anyio
-
-A = "Orders live in PostgreSQL."
-B = "Sessions are kept in Redis."
-C = "Invoices are printed at night."
-D = "The search page needs a captcha."
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine git may take longer than a call waits for it."""
-    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
-
-
-@asynccontextmanager
-async def parted(
-    settings: Settings, project: Path, mode: GitMode | None = "follow", *, ignored: bool = True
-) -> AsyncGenerator[GitWorld]:
-    """A written and committed on main, then B on feature; HEAD is on feature."""
-    make_world(project, ignored=ignored)
-    async with agent(in_git(settings, mode), "auto") as client:
-        w = GitWorld(client, project)
-        await w.write(A)
-        w.commit("a")
-        w.git("switch", "-q", "-c", "feature")
-        await w.write(B)
-        w.commit("b")
-        assert await w.recalled() == {A, B}
-        yield w
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
 
 def test_a_command_tells_what_only_the_user_can_decide(project: Path, run: Run) -> None:

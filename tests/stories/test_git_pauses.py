@@ -1,13 +1,11 @@
 """When git is not followed: memories stay as they stood, and what is written is placed later."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from doors import agent, call, history
-from git_world import GitWorld, in_git, make_world
+from git_world import A, B, D, GitWorld, in_git, parted
 from real_git import git
 
 from memory_mcp import code
@@ -15,32 +13,7 @@ from memory_mcp.build import open_workspace
 from memory_mcp.code.follow import GitReport
 from memory_mcp.config.settings import Settings
 
-pytestmark = pytest.mark.anyio
-
-A = "Orders live in PostgreSQL."
-B = "Sessions are kept in Redis."
-D = "The search page needs a captcha."
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine git may take longer than a call waits for it."""
-    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
-
-
-@asynccontextmanager
-async def parted(settings: Settings, project: Path) -> AsyncGenerator[GitWorld]:
-    """A written and committed on main, then B on feature; HEAD is on feature."""
-    make_world(project, ignored=True)
-    async with agent(in_git(settings, "follow"), "auto") as client:
-        w = GitWorld(client, project)
-        await w.write(A)
-        w.commit("a")
-        w.git("switch", "-q", "-c", "feature")
-        await w.write(B)
-        w.commit("b")
-        assert await w.recalled() == {A, B}
-        yield w
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
 
 async def read_pause(settings: Settings) -> str:

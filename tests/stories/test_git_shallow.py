@@ -4,23 +4,15 @@ from pathlib import Path
 
 import pytest
 from doors import agent, trust
-from git_world import GitWorld, in_git, make_world
+from git_world import A, B, GitWorld, in_git, make_world
 from real_git import commit_all, git
 
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
-A = "Orders live in PostgreSQL."
-B = "Sessions are kept in Redis."
 UNKNOWN = "0123456789" * 4
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine git may take longer than a call waits for it."""
-    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 import pytest
 from doors import agent, read, trust
-from git_world import GitWorld, in_git, make_world
+from git_world import A, B, C, D, GitWorld, in_git, make_world
 from mcp import Client
 from real_git import commit_all, git
 
@@ -25,12 +25,11 @@ from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
 
-pytestmark = [pytest.mark.anyio, pytest.mark.files, pytest.mark.sampled(4)]
+pytestmark = [
+    pytest.mark.anyio, pytest.mark.files, pytest.mark.sampled(4),
+    pytest.mark.usefixtures("patient_git"),
+]  # fmt: skip
 
-A = "Orders live in PostgreSQL."
-B = "Sessions are kept in Redis."
-C = "Invoices are printed at night."
-D = "The search page needs a captcha."
 NOT_MERGED = "written on feature, not merged here"
 RESET = "its commit was reset away"
 REVERTED = "its commit was reverted"
@@ -62,12 +61,6 @@ WAYS = [Way(*each) for each in product(MODES, get_args(Kept), get_args(Place))]
 @pytest.fixture(params=WAYS, ids=lambda way: f"{way.mode}-{way.kept}-{way.place}")
 def way(request: pytest.FixtureRequest) -> Way:
     return request.param
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine git may take longer than a call waits for it."""
-    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
 
 
 class TableWorld(GitWorld):

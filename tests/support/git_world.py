@@ -1,19 +1,43 @@
 """A repository in which somebody works with git, and an agent whose memory follows."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from doors import Json, add, call, text_of
+import pytest
+from doors import Json, add, agent, call, text_of
 from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
 
-__all__ = ["IGNORED", "GitWorld", "in_git", "make_world"]
+__all__ = [
+    "IGNORED",
+    "A",
+    "B",
+    "C",
+    "D",
+    "GitWorld",
+    "in_git",
+    "make_world",
+    "parted",
+    "patient_git",
+]
 
 IGNORED = ".claude/\n.state/\n"
+A = "Orders live in PostgreSQL."
+B = "Sessions are kept in Redis."
+C = "Invoices are printed at night."
+D = "The search page needs a captcha."
+
+
+@pytest.fixture
+def patient_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine git may take longer than a call waits for it."""
+    monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
 
 
 def in_git(settings: Settings, mode: GitMode | None, folder: Path | None = None) -> Settings:
@@ -68,3 +92,20 @@ class GitWorld:
 
     async def context(self) -> str:
         return text_of(await self.client.call_tool("memory_context", {}))
+
+
+@asynccontextmanager
+async def parted(
+    settings: Settings, project: Path, mode: GitMode | None = "follow", *, ignored: bool = True
+) -> AsyncGenerator[GitWorld]:
+    """A written and committed on main, then B on feature; HEAD is on feature."""
+    make_world(project, ignored=ignored)
+    async with agent(in_git(settings, mode), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(B)
+        w.commit("b")
+        assert await w.recalled() == {A, B}
+        yield w
