@@ -350,6 +350,11 @@ UNSEEN: list[Step] = [
     ("new", 0), ("switch", 3), ("write", 4), ("commit", 5), ("switch", 0), ("squash", 3),
 ]  # fmt: skip
 """Nothing looks between the first commit of a memory and its squash on a branch begun before."""
+ELSEWHERE: list[Step] = [
+    ("new", 0), ("write", 0), ("commit", 0), ("switch", 1), ("commit", 0), ("look", 0),
+    ("squash", 0), ("tree", 0), ("squash", 1),
+]  # fmt: skip
+"""A branch is squashed in one work tree, and that again in the other; only there anything looks."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -361,6 +366,7 @@ UNSEEN: list[Step] = [
 @example(([], OLDER))
 @example(([], ANEW))
 @example(([], UNSEEN))
+@example(([], ELSEWHERE))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(

@@ -5,7 +5,7 @@ is found. It runs in a thread, because git takes milliseconds to answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memory_mcp.domain.git import (
@@ -136,6 +136,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     _find_renamed(look)
     _follow_rewrites(look)
     _list_came(look)
+    _follow_other_trees(look, state.trees)
     tree = _place_tree(place, seen)
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
     away = git.find_away(asked, tree.heads)
@@ -326,6 +327,23 @@ def _list_came(look: _Look) -> None:
         look.reverts.update(dict.fromkeys(new.reverts, new.commit))
 
 
+def _follow_other_trees(look: _Look, trees: Mapping[str, SeenTree]) -> None:
+    """Find what came as one commit to the branch of another work tree: it may come here from there.
+
+    What is offered for it is for who works there.
+    """
+    for name, seen in trees.items():
+        now = look.branches.get(seen.branch)
+        if name == look.git.name or not look.anchors or now is None or now.commit == seen.commit:
+            continue
+        place = GitPlace(branch=seen.branch, commit=now.commit)
+        there = replace(look, place=place, start=seen.commit, came=[])
+        _list_came(there)
+        if there.came:
+            asked = frozenset(anchor.commit for anchor in look.anchors)
+            _find_arrivals(there, look.git.find_away(asked, [now.commit]))
+
+
 def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
     """Resets that follow one another count as one, and rebases: only where they end can be seen."""
     joined: list[RefStep] = []
@@ -470,7 +488,8 @@ def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
         squashed = _find_squash(look, made, tip) if made else ""
         if squashed:
             why = f"on {name}, all of which came with {squashed[:_SHORT]}"
-            _add_anchor(look, _find_reached(look, apart, tip), squashed, name, why)
+            reached = _find_reached(look, apart, tip)
+            _add_anchor(look, reached, squashed, look.place.branch, why)
             continue
         offers += _offer_copies(look, name, anchors, made) if made else []
         if name in look.gone:
