@@ -355,6 +355,8 @@ ELSEWHERE: list[Step] = [
     ("squash", 0), ("tree", 0), ("squash", 1),
 ]  # fmt: skip
 """A branch is squashed in one work tree, and that again in the other; only there anything looks."""
+BEGUN_ON_IT: list[Step] = [*ELSEWHERE[:-2], ("new", 0)]
+"""A branch is begun on a squash that nothing looked at."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -367,6 +369,7 @@ ELSEWHERE: list[Step] = [
 @example(([], ANEW))
 @example(([], UNSEEN))
 @example(([], ELSEWHERE))
+@example(([], BEGUN_ON_IT))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(

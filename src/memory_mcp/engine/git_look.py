@@ -136,7 +136,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     _find_renamed(look)
     _follow_rewrites(look)
     _list_came(look)
-    _follow_other_trees(look, state.trees)
+    _follow_other_branches(look, state.branches)
     tree = _place_tree(place, seen)
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
     away = git.find_away(asked, tree.heads)
@@ -327,17 +327,17 @@ def _list_came(look: _Look) -> None:
         look.reverts.update(dict.fromkeys(new.reverts, new.commit))
 
 
-def _follow_other_trees(look: _Look, trees: Mapping[str, SeenTree]) -> None:
-    """Find what came as one commit to the branch of another work tree: it may come here from there.
+def _follow_other_branches(look: _Look, seen: Mapping[str, SeenBranch]) -> None:
+    """Find what came as one commit to a branch on which HEAD is not: it may come here from there.
 
     What is offered for it is for who works there.
     """
-    for name, seen in trees.items():
-        now = look.branches.get(seen.branch)
-        if name == look.git.name or not look.anchors or now is None or now.commit == seen.commit:
+    for branch, before in seen.items() if look.anchors else ():
+        now = look.branches.get(branch)
+        if branch == look.place.branch or now is None or now.commit == before.commit:
             continue
-        place = GitPlace(branch=seen.branch, commit=now.commit)
-        there = replace(look, place=place, start=seen.commit, came=[])
+        place = GitPlace(branch=branch, commit=now.commit)
+        there = replace(look, place=place, start=before.commit, came=[])
         _list_came(there)
         if there.came:
             asked = frozenset(anchor.commit for anchor in look.anchors)
