@@ -389,23 +389,26 @@ async def find_candidates(
         ours = Statement(_choose_text(new, old), new_terms)
         comparable = old.id in alike and is_comparable(new, old)
         score = score_similarity(ours, theirs, cosines.get(old.id))
-        truth = _judge_truth(new, old, ours, theirs, near=old.id in near)
-        if isinstance(truth, Independent) and score >= _ALIKE_MIN and truth is not _NOTHING:
-            truth = Related("it says nearly the same")
+        truth = _judge_truth(new, old, ours, theirs, score, near=old.id in near)
         if comparable or not isinstance(truth, Independent):
             found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
 
 
 def _judge_truth(
-    new: Record, old: Record, ours: Statement, theirs: Statement, *, near: bool
+    new: Record, old: Record, ours: Statement, theirs: Statement, score: float, *, near: bool
 ) -> Truth:
-    """What the new memory makes of the old one; `near`: it may be what the new one changes."""
+    """What the new memory makes of the old one; `near`: it may be what the new one changes.
+
+    `score` is how similar they are.
+    """
     if not (states_truth(new) and states_truth(old)):
         return _NOTHING
     truth = compare_statements(theirs.text, ours.text)
     if isinstance(truth, Independent) and near:
         return Related("it says that something changed, and may mean this")
+    if isinstance(truth, Independent) and score >= _ALIKE_MIN:
+        return Related("it says nearly the same")
     return truth
 
 

@@ -3,7 +3,8 @@
 For 19,000 stems it holds 256 signs each, made from the weights of all-MiniLM-L6-v2 by
 `tools/word_table.py` (Apache-2.0, as those weights are). The share of signs that two words have in
 common says how near their meanings are. Beside them stand how rare a stem is in ordinary texts, and
-its nearest others. The table is read with the first search; a process without one never reads it.
+its nearest others. The table is read with the first search, or the first talk that is looked at for
+what is worth keeping; a process without either never reads it.
 """
 
 import math
