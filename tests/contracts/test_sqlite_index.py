@@ -24,7 +24,7 @@ from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.query import parse_query
-from memory_mcp.storage.sqlite.database import Rows
+from memory_mcp.storage.sqlite.database import BoundedConnection, Rows
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
@@ -97,6 +97,28 @@ async def test_a_file_that_another_process_is_just_making_is_waited_for(
 
     assert len(await index.ids()) == 1
     await index.aclose()
+
+
+async def test_what_is_asked_together_sees_one_state(
+    index: SqliteIndex, path: Path, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another process adds between two questions is in neither answer."""
+    real = BoundedConnection.execute
+
+    def execute(db: BoundedConnection, statement: str, *values: Any) -> Any:
+        found = real(db, statement, *values)
+        if statement == "SELECT count(*) FROM known WHERE 1":
+            with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                other.execute("UPDATE known SET marks = marks + 1")
+        return found
+
+    await index.add([scribe.record("apple", segment=HERE)])
+    before = await index.file.rows("SELECT marks FROM known")
+    monkeypatch.setattr(BoundedConnection, "execute", execute)
+    queries = ["SELECT marks FROM known", "SELECT count(*) FROM known WHERE 1"]
+    *_, after = await index.file.rows_of_each([(query, {}) for query in [*queries, queries[0]]])
+    assert after == before
+    assert await index.file.rows("SELECT marks FROM known") != before
 
 
 async def test_many_writers_at_once_lose_nothing(path: Path, scribe: Scribe) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 
@@ -65,6 +65,7 @@ _DEFENSIVE_PRAGMAS: Final = (
 )
 
 Rows = list[Sequence[Any]]
+T = TypeVar("T")
 _Identity = tuple[int, int]
 """Device and inode: another file of the same name has another one while this one is open."""
 
@@ -116,7 +117,6 @@ class Database:
         self._opened: _Identity | None = None
         self._openings = 0
         self._opening = asyncio.Lock()
-        self._writing = asyncio.Lock()  # one connection: a batch must not take in others' rows
 
     @property
     def openings(self) -> int:
@@ -134,26 +134,36 @@ class Database:
                 `damaged` of the spec.
             StoreUnavailableError: the file system refused.
         """
-        with self._translate_errors():
-            db = await self._connection()
-            return list(await db.execute_fetchall(statement, values))
+        return await self._visit(lambda db: db.execute(statement, values).fetchall())
 
-    async def change(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Rows:
-        """Run one statement that writes, outside of any batch of another call."""
-        async with self._writing:
-            return await self.rows(statement, values)
+    async def rows_of_each(self, queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
+        """Run several queries, which see one state of the file.
+
+        SQLite takes longer to plan one long query than to run many short ones, and it plans those
+        of the same text once.
+        """
+
+        def read(db: BoundedConnection) -> list[Rows]:
+            with _transaction(db, "BEGIN"):
+                return [db.execute(query, values).fetchall() for query, values in queries]
+
+        return await self._visit(read)
 
     async def write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement for each of the rows: all or none, even if the call is cancelled."""
-        await asyncio.shield(self._write(statement, rows))
+
+        def write(db: BoundedConnection) -> None:
+            with _transaction(db, "BEGIN IMMEDIATE"):
+                db.executemany(statement, rows)
+
+        await (self.rows(statement, rows[0]) if len(rows) == 1 else self._visit(write))
 
     async def wipe(self) -> None:
         """Remove what is deleted from the log.
 
         In the pages it is overwritten as it is deleted (`secure_delete`).
         """
-        async with self._writing:
-            await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        await self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     async def check_integrity(self) -> str:
         """SQLite's verdict on the file: `ok`, or what is wrong with it."""
@@ -167,9 +177,8 @@ class Database:
             await asyncio.to_thread(self._unlink)
 
     async def aclose(self) -> None:
-        """Close the connection once a running batch has ended; the next call opens another."""
-        async with self._writing:
-            await self._close()
+        """Close the connection once what runs has ended; the next call opens another."""
+        await self._close()
 
     async def _close(self) -> None:
         db, self._db, self._opened = self._db, None, None
@@ -180,22 +189,15 @@ class Database:
                 db.stop()  # pyright: ignore[reportUnknownMemberType]  # its thread closes it
                 raise
 
-    async def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        async with self._writing:
-            if len(rows) == 1:
-                await self.rows(statement, rows[0])
-                return
-            with self._translate_errors():
-                db = await self._connection()  # the same to its end: another has no transaction
-                try:
-                    await db.execute_fetchall("BEGIN IMMEDIATE")
-                    await db.executemany(statement, rows)
-                    await db.execute_fetchall("COMMIT")
-                except BaseException:
-                    # left open, a transaction would lock every other session out
-                    with suppress(sqlite3.Error, ValueError):  # over already, or closed
-                        await db.rollback()
-                    raise
+    async def _visit(self, work: Callable[["BoundedConnection"], T]) -> T:
+        """Let the thread of the connection do this, from its begin to its end.
+
+        It does one thing at a time, so nothing of another call comes between, and it ends what it
+        began though nobody waits for it any more.
+        """
+        with self._translate_errors():
+            db = await self._connection()
+            return await db._execute(work, db._conn)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]  # what every method of it is made of
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -291,6 +293,19 @@ def remedy_of(code: int, setting: str = ANY_SETTING) -> str:
             return "A value is larger than SQLite takes"
         case _:
             return "Run `memory-mcp doctor`"
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection, begin: str) -> Generator[None]:
+    """All or nothing of what is done within; left open, it would lock every other session out."""
+    db.execute(begin)
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # over already
+            db.rollback()
+        raise
 
 
 def _means_damage(error: sqlite3.Error) -> bool:

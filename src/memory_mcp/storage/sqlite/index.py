@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache, reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.ids import (
@@ -62,6 +62,7 @@ from memory_mcp.storage.stored import make_candidate, measure_rarity
 from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
 Values = dict[str, str | int | None]
+T = TypeVar("T")
 
 _ABANDONED: Final = """EXISTS (
         WITH RECURSIVE up (id, made) AS (
@@ -435,8 +436,6 @@ _BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
         FROM matched each CROSS JOIN usual ORDER BY cost LIMIT :looked_at)"""
 
 
-_OWN_PARAMETER: Final = compile_later(r":(?!(?:chain|now)\b)(\w+)")
-"""A value of one question; the view is the same for all."""
 _ID_PART: Final = compile_later(r"[0-9a-f-]+")
 
 _SPELLINGS_MAX: Final = 30
@@ -659,17 +658,10 @@ class SqliteIndex:
         return Stated(statement, ids, reduce(int.__xor__, (row[0] for row in marks), 0))
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
-        queries: list[str] = []
-        values = view_parameters(view)
-        for number, each in enumerate(wanted):
-            query, own = build_query(each)
-            query = _OWN_PARAMETER.sub(rf":\1_{number}", query)
-            values |= {f"{name}_{number}": value for name, value in own.items()}
-            queries.append(f"SELECT {number}, id FROM ({query})")
-        found: list[list[RecordId]] = [[] for _ in wanted]
-        for number, id_ in await self.read(" UNION ALL ".join(queries), values):
-            found[int(number)].append(RecordId(id_))
-        return found
+        shared = view_parameters(view)
+        queries = map(build_query, wanted)
+        found = await self._read_each([(query, {**shared, **own}) for query, own in queries])
+        return [_ids(rows) for rows in found]
 
     async def count(self, view: View, filters: Filters) -> int:
         counted, values = build_count(filters)
@@ -841,14 +833,19 @@ class SqliteIndex:
         Raises:
             IndexDamagedError: not every record is in.
         """
-        rows = await self.file.rows(statement, values or {})
+        return await self._when_complete(await self.file.rows(statement, values or {}))
+
+    async def _read_each(self, queries: Sequence[tuple[str, Values]]) -> list[Rows]:
+        return await self._when_complete(await self.file.rows_of_each(queries))
+
+    async def _when_complete(self, answer: T) -> T:
         checked = self._complete == self.file.openings  # once for each file
         if not checked and not PARTIAL_ANSWERS.get():
             complete = await self.file.rows("SELECT count(*) FROM complete")
             if not complete[0][0]:
                 raise IndexDamagedError(f"{self.path} is not complete yet.")
             self._complete = self.file.openings
-        return rows
+        return answer
 
     async def _find_newest_of_layer(
         self, view: View, filters: Filters, limit: int, table: str, needed: str

@@ -200,7 +200,7 @@ class SqliteOutbox:
 
     async def claim(self, now: float, until: float) -> Lease | None:
         token = uuid4().hex
-        rows = await self._file.change(_CLAIM, {"now": now, "until": until, "token": token})
+        rows = await self._file.rows(_CLAIM, {"now": now, "until": until, "token": token})
         if not rows:
             return None
         entries = tuple(
@@ -226,7 +226,7 @@ class SqliteOutbox:
             await self._file.write("INSERT INTO fate VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     async def make_all_due(self, now: float) -> None:
-        await self._file.change(
+        await self._file.rows(
             "UPDATE parcel SET quiet = 0, due = min(due, :now) WHERE NOT dead", {"now": now}
         )
 
@@ -255,7 +255,7 @@ class SqliteOutbox:
         return rows[0][0] if rows else ""
 
     async def save_pull_cursor(self, at: str) -> None:
-        await self._file.change("INSERT OR REPLACE INTO seen_until VALUES (1, ?)", (at,))
+        await self._file.rows("INSERT OR REPLACE INTO seen_until VALUES (1, ?)", (at,))
 
     async def counts(self) -> OutboxCounts:
         ((pending, quiet, checking, dead, next_due, delivered),) = await self._file.rows(
@@ -285,7 +285,7 @@ class SqliteOutbox:
         return CircuitState(*rows[0]) if rows else CircuitState()
 
     async def save_circuit(self, circuit: CircuitState) -> None:
-        await self._file.change(
+        await self._file.rows(
             "INSERT OR REPLACE INTO standing VALUES (1, ?, ?, ?, ?)",
             (circuit.failures, circuit.paused_until, circuit.blocked, circuit.reason),
         )

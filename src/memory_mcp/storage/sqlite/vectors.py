@@ -82,12 +82,12 @@ class SqliteVectors:
             "until": format_time(until),
             "limit": limit,
         }
-        await self._file.change(
+        await self._file.rows(
             "INSERT INTO embedder (identity, used_at) VALUES (:embedder, :now) "
             "ON CONFLICT (identity) DO UPDATE SET used_at = :now",
             {"embedder": embedder, "now": format_time(now)},
         )
-        rows = await self._file.change(
+        rows = await self._file.rows(
             f"""UPDATE encoding SET until = :until WHERE embedder = {_NUMBER} AND record IN (
                 SELECT record FROM encoding WHERE embedder = {_NUMBER} AND until < :now
                 ORDER BY record DESC LIMIT :limit)
@@ -166,7 +166,7 @@ class SqliteVectors:
         return found
 
     async def drop_unused(self, embedder: str, since: datetime) -> None:
-        await self._file.change(
+        await self._file.rows(
             "DELETE FROM embedder WHERE identity != :embedder AND used_at < :since",
             {"embedder": embedder, "since": format_time(since)},
         )
