@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
 from platformdirs import user_data_path
-from pydantic import SecretStr
 
 from memory_mcp.config import values as v
 from memory_mcp.config.values import GivenSetting, Network, Parser
@@ -42,6 +41,7 @@ from memory_mcp.domain.limits import (
     RESULTS_MAX,
 )
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
 from memory_mcp.frozen import frozen
@@ -84,7 +84,7 @@ class EmbedderSettings:
     name: EmbedderName = "auto"
     url: str = ""
     model: str = ""
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
 
 
 @frozen
@@ -93,7 +93,7 @@ class LanguageSettings:
 
     url: str
     model: str
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
 
 
 @frozen
@@ -165,10 +165,10 @@ class Settings:
     session: str = ""
     provider: Provider = "auto"
     cloud_off: str = ""
-    postgres_url: SecretStr | None = None
+    postgres_url: Secret | None = None
     postgres_away: Literal["refuse", "wait"] = "refuse"
     postgres_connections: int = DATABASE_CONNECTIONS_MAX
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
     base_url: str = "https://api.supermemory.ai"
     container_tag: str = ""
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
@@ -264,7 +264,7 @@ def _parse_meta(variable: GivenSetting) -> bool:
     return v.parse_choice("normal", "meta")(variable) == "meta"
 
 
-def _parse_cloud_key(variable: GivenSetting) -> SecretStr | None:
+def _parse_cloud_key(variable: GivenSetting) -> Secret | None:
     return v.parse_key(variable.name, variable.value)
 
 
