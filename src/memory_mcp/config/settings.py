@@ -14,8 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
-from platformdirs import user_data_path
-
 from memory_mcp.config import values as v
 from memory_mcp.config.values import GivenSetting, Network, Parser
 from memory_mcp.config_files import name_key, name_setting
@@ -45,7 +43,7 @@ from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
 from memory_mcp.frozen import frozen
-from memory_mcp.locations import find_state_home
+from memory_mcp.locations import find_data_home, find_state_home
 
 CLIENT_VARIABLES: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME",
@@ -642,7 +640,7 @@ def read_client_variables(environment: Mapping[str, str] | None = None) -> Mappi
 
 def find_home_folder(settings: Settings) -> Path:
     """The folder of what belongs to the user rather than to a project."""
-    return settings.home or user_data_path("memory-mcp", appauthor=False)
+    return settings.home or Path(find_data_home(os.environ))
 
 
 def find_machine_home(settings: Settings) -> str:
