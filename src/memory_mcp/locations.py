@@ -24,7 +24,6 @@ except ImportError:
     from hashlib import blake2b
 
 STATE_FOLDER: Final = ".state"
-_FOLLOWS_XDG: Final = sys.platform not in ("win32", "darwin")
 _APPLICATION: Final = "memory-mcp"
 _GIT_FILE_BYTES_MAX: Final = 8_388_608
 """Larger than the packed refs of any repository that people work in."""
@@ -47,24 +46,25 @@ def find_state_home(environment: Mapping[str, str], home: str = "") -> str:
     """The folder of this machine's state; `home` is MEMORY_HOME, if that is set."""
     if home:
         return os.path.join(home, "state")
-    state = environment.get("XDG_STATE_HOME", "").strip() if _FOLLOWS_XDG else ""
-    return os.path.join(state or _find_base("~/.local/state", environment), _APPLICATION)
+    one_folder = sys.platform in ("win32", "darwin")
+    named = "" if one_folder else environment.get("XDG_STATE_HOME", "").strip()
+    return os.path.join(named or _find_base("~/.local/state", environment), _APPLICATION)
 
 
 def find_data_home(environment: Mapping[str, str]) -> str:
-    """The folder of the user's own data, without MEMORY_HOME."""
-    data = environment.get("XDG_DATA_HOME", "") if sys.platform != "win32" else ""
-    base = data if os.path.isabs(data) else _find_base("~/.local/share", environment)
+    """The folder of the user's own data, where MEMORY_HOME is not set."""
+    named = environment.get("XDG_DATA_HOME", "") if sys.platform != "win32" else ""
+    base = named if os.path.isabs(named) else _find_base("~/.local/share", environment)
     return os.path.join(base, _APPLICATION)
 
 
-def _find_base(elsewhere: str, environment: Mapping[str, str]) -> str:
-    """Where programs keep what is theirs on Windows and macOS; `elsewhere` on other systems."""
+def _find_base(usual: str, environment: Mapping[str, str]) -> str:
+    """Where programs keep what is theirs: on Windows and macOS all in one folder."""
     if sys.platform == "win32":
         return environment.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support")
-    return os.path.expanduser(elsewhere)
+    return os.path.expanduser(usual)
 
 
 def resolve_path(path: str, project: str) -> str:
