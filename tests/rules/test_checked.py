@@ -74,19 +74,19 @@ def test_a_value_is_read_from_fields_and_written_back() -> None:
     assert Tree.model_validate_json(tree.model_dump_json()) == tree
 
 
-@pytest.mark.parametrize(
-    ("fields", "fault"),
-    [
-        ({"even": "2"}, ("even", "int_type")),
-        ({"even": 3}, ("even", "value_error")),
-        ({"leaves": [{"name": "x"}, {"name": "long"}]}, ("leaves.1.name", "string_too_long")),
-        ({"leaves": [{}]}, ("leaves.0.name", "missing")),
-        ({"leaves": [{"name": "x", "kind": "c"}]}, ("leaves.0.kind", "literal_error")),
-        ({"names": ["a", "b", "c"]}, ("names", "too_long")),
-        ({"by_name": {"long": {"name": "x"}}}, ("by_name.long.[key]", "string_too_long")),
-        ({"best": {"name": "x"}}, ("", "value_error")),
-    ],
-)
+FAULTS: list[tuple[dict[str, Any], tuple[str, str]]] = [
+    ({"even": "2"}, ("even", "int_type")),
+    ({"even": 3}, ("even", "value_error")),
+    ({"leaves": [{"name": "x"}, {"name": "long"}]}, ("leaves.1.name", "string_too_long")),
+    ({"leaves": [{}]}, ("leaves.0.name", "missing")),
+    ({"leaves": [{"name": "x", "kind": "c"}]}, ("leaves.0.kind", "literal_error")),
+    ({"names": ["a", "b", "c"]}, ("names", "too_long")),
+    ({"by_name": {"long": {"name": "x"}}}, ("by_name.long.[key]", "string_too_long")),
+    ({"best": {"name": "x"}}, ("", "value_error")),
+]
+
+
+@pytest.mark.parametrize(("fields", "fault"), FAULTS)
 def test_what_is_wrong_is_refused_where_it_is(
     fields: dict[str, Any], fault: tuple[str, str]
 ) -> None:
