@@ -23,7 +23,7 @@ _MEMORIES: Final = 5
 _SOURCES: Final = Path(__file__).resolve().parent.parent / "src"
 _FLOOR: Final = {
     "python -c pass": "pass",
-    "import pydantic, asyncio, sqlite3": "import asyncio, sqlite3; from pydantic import BaseModel",
+    "import asyncio, sqlite3, pydantic_core": "import asyncio, sqlite3, pydantic_core",
 }
 """What no command of ours can do without."""
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from corpus import Corpus
-from pydantic import SecretStr
 
 from memory_mcp import branches, sessions
 from memory_mcp.build import BuiltWorkspace, open_workspace
@@ -23,6 +22,7 @@ from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.outcomes import CheckpointSaved
 from memory_mcp.domain.record import Origin, Record, RecordContext
+from memory_mcp.domain.secret import Secret
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.storage.files.host import SystemIds
@@ -60,7 +60,7 @@ def settings_in(folder: Path, embedder: EmbedderName = "none", database: str = "
     """A project and a user of their own under this folder, or with their memories in a database."""
     return Settings(
         provider="postgres" if database else "auto",
-        postgres_url=SecretStr(database) if database else None,
+        postgres_url=Secret(database) if database else None,
         project_dir=folder / "project",
         home=folder / "home",
         user="bench",

@@ -14,8 +14,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pydantic import SecretStr
-
 from memory_mcp import rendered
 from memory_mcp.config.places import (
     RECORDS_FOLDER,
@@ -29,6 +27,7 @@ from memory_mcp.config.settings import Settings, find_home_folder, find_machine_
 from memory_mcp.config.values import is_on_this_machine
 from memory_mcp.disk import Disk
 from memory_mcp.domain.hosts import name_database
+from memory_mcp.domain.secret import Secret
 from memory_mcp.engine.cloud import name_waiting
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
@@ -345,7 +344,7 @@ def _build_pulled(folder: Path, disk: Disk) -> SqlitePulledRecords:
 
 def _build_postgres_stores(
     settings: Settings,
-    url: SecretStr,
+    url: Secret,
     places: ProjectFolders,
     owned: ProjectOwnership | None,
     disk: Disk,

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-from uuid import uuid4
 
 try:
     import fcntl
@@ -110,7 +109,7 @@ class Disk:
         self, path: Path, access: Access | None = None
     ) -> Generator[Callable[[bytes], None]]:
         """Write to `path`, durably, what is put within the block; an error leaves it as it was."""
-        temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{LITTER}")
+        temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}{LITTER}")
         try:
             self._refuse_links(path)
             self.folder(path.parent)

@@ -25,11 +25,17 @@ def frozen(cls: type[T]) -> type[T]:
         made.__init__ = _compile_init(made)
         made.__init__(self, *values, **named)
 
-    made.__init__, made.__repr__ = init_first, _show
-    made.__eq__, made.__hash__ = _is_equal, _compute_hash
+    made.__init__ = init_first
+    give_fields(cls)
+    return made
+
+
+def give_fields(cls: type) -> None:
+    """Let the values of a class with annotated fields be equal, hashed and shown by these."""
+    made: Any = cls
+    made.__repr__, made.__eq__, made.__hash__ = _show, _is_equal, _compute_hash
     for name in _COMPLETED:
         setattr(made, name, _Incomplete(cls, name))
-    return made
 
 
 _COMPLETED: Final = ("__dataclass_fields__", "__match_args__", "_read_fields")

@@ -24,6 +24,6 @@ def weigh(features: Features, weights: Mapping[str, float]) -> float:
 def load_figures(package: str, name: str) -> Any:
     """The figures of that name, parsed."""
     import json  # noqa: PLC0415  # a server's start reads no table
-    from importlib import resources  # noqa: PLC0415
+    from pkgutil import get_data  # noqa: PLC0415
 
-    return json.loads(resources.files(package).joinpath("data", f"{name}.json").read_text("utf-8"))
+    return json.loads(get_data(package, f"data/{name}.json") or b"")

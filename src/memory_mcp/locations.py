@@ -46,13 +46,25 @@ def find_state_home(environment: Mapping[str, str], home: str = "") -> str:
     """The folder of this machine's state; `home` is MEMORY_HOME, if that is set."""
     if home:
         return os.path.join(home, "state")
-    if sys.platform == "win32":
-        base = environment.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
-    elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Application Support")
-    else:
-        base = environment.get("XDG_STATE_HOME", "").strip() or os.path.expanduser("~/.local/state")
+    one_folder = sys.platform in ("win32", "darwin")
+    named = "" if one_folder else environment.get("XDG_STATE_HOME", "").strip()
+    return os.path.join(named or _find_base("~/.local/state", environment), _APPLICATION)
+
+
+def find_data_home(environment: Mapping[str, str]) -> str:
+    """The folder of the user's own data, where MEMORY_HOME is not set."""
+    named = environment.get("XDG_DATA_HOME", "") if sys.platform != "win32" else ""
+    base = named if os.path.isabs(named) else _find_base("~/.local/share", environment)
     return os.path.join(base, _APPLICATION)
+
+
+def _find_base(usual: str, environment: Mapping[str, str]) -> str:
+    """Where programs keep what is theirs: on Windows and macOS all in one folder."""
+    if sys.platform == "win32":
+        return environment.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support")
+    return os.path.expanduser(usual)
 
 
 def resolve_path(path: str, project: str) -> str:

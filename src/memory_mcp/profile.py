@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta, timezone, tzinfo
 from re import fullmatch
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from memory_mcp.domain.deduplication import find_rejection
 from memory_mcp.domain.ids import RecordId
@@ -146,8 +145,12 @@ def find_time_zone(name: str) -> tzinfo | None:
         sign, hours, minutes = offset.groups()
         away = timedelta(hours=int(hours), minutes=int(minutes or 0))
         return timezone(away if sign == "+" else -away, name) if away < timedelta(days=1) else None
+    if not name:
+        return None
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  # few users have set a time zone
+
     try:
-        return ZoneInfo(name) if name else None
+        return ZoneInfo(name)
     except (LookupError, ValueError, OSError):  # none of that name, no name at all, or a folder
         return None
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from project import settings_in
-from pydantic import SecretStr
 
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
+from memory_mcp.domain.secret import Secret
 from memory_mcp.storage.files.trust import TrustedCloud, TrustedProjects
 
 __all__ = ["mirrored", "mirrored_settings"]
@@ -30,7 +30,7 @@ def mirrored_settings(root: Path, url: str, *, extraction: bool = False) -> Sett
         settings_in(root),
         user="ada",
         approval="auto",
-        api_key=SecretStr("sm_test"),
+        api_key=Secret("sm_test"),
         base_url=url,
         remote_timeout=1.0,
         extraction=extraction,

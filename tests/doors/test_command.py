@@ -155,9 +155,22 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
     commands = (("search", "x"), ("list",), ("log",), ("status",), ("context",), ("cloud",))
     heavy = {"mcp", "mcp_types", "starlette", "rich", "keyring", "httpx", "tomlkit", "numpy"}
     for command, loaded in zip(commands, modules_of(*commands), strict=True):
-        assert "pydantic" in loaded
+        assert "pydantic_core" in loaded
         assert not (heavy | {"filelock"}) & loaded, command
     assert not heavy & modules_of(("doctor",))[0]
+
+
+def test_no_plain_command_imports_pydantic(run: Run) -> None:
+    """It takes a third of a short command to load; the core alone checks what is stored."""
+    run("add", "x")
+    commands = (
+        ("add", "y"), ("search", "x"), ("list",), ("log",), ("status",), ("context",), ("cloud",),
+        ("checkpoint", "z"), ("backtrack", "start", "--mode", "continue"), ("undo",), ("doctor",),
+    )  # fmt: skip
+    loaded = modules_of(*commands)[-1]
+
+    assert "pydantic_core" in loaded
+    assert not {"pydantic", "annotated_types"} & loaded
 
 
 def test_a_command_imports_no_forms_of_others() -> None:
@@ -169,7 +182,7 @@ def test_a_command_imports_no_forms_of_others() -> None:
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     needless = {"memory_mcp.domain.layers", "memory_mcp.server.forms"}
 
-    assert {"pydantic", "memory_mcp.branches"} < loaded
+    assert {"pydantic_core", "memory_mcp.branches"} < loaded
     assert not needless & loaded
 
 
@@ -185,6 +198,7 @@ def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None
     """Together they take as long to build as all else that is ours takes to import."""
     built = run_fresh(
         "import memory_mcp.cli.commands, memory_mcp.server.main, memory_mcp.build\n"
+        "from memory_mcp.domain.checked import build_validator\n"
         "from pydantic import BaseModel\n"
         "waiting = BaseModel.__subclasses__()\n"
         "for model in waiting:\n"
@@ -192,9 +206,10 @@ def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None
         "    ours = model.__module__.startswith('memory_mcp.')\n"
         "    stored = not model.__module__.startswith('memory_mcp.server')\n"
         "    if ours and stored and model.__pydantic_complete__: print(model.__name__)\n"
+        "print(build_validator.cache_info().currsize)\n"
     )
 
-    assert built == []
+    assert built == ["0"]
 
 
 def test_what_few_sessions_use_is_not_imported_by_a_server() -> None:

@@ -13,7 +13,6 @@ import pytest
 from command_line import Run, complaint
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 from project_story import Story
-from pydantic import SecretStr
 from viewing import OWN, PORT, Viewer, outside, viewing
 
 from memory_mcp import branches, maintenance, memories, sessions
@@ -23,6 +22,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.outcomes import CheckpointSaved, Closeout, ClosingDecision, MemoryAdded
 from memory_mcp.domain.record import Draft
+from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.graph import GraphNode, place_nodes
@@ -496,7 +496,7 @@ async def test_the_page_shows_a_database_as_it_shows_files(
     """Where memories rest is named without its password, and every view answers."""
     settings = Settings(
         project_dir=project, home=tmp_path / "mine", user="ada", provider="postgres",
-        postgres_url=SecretStr(clean_postgres),
+        postgres_url=Secret(clean_postgres),
     )  # fmt: skip
     async with open_workspace(settings) as built, viewing(built.workspace) as page:
         for said in (

@@ -6,11 +6,11 @@ import traceback
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 from tiny_model import silent, tiny_store, tiny_vendor
 
 from memory_mcp.build import build_embedder
 from memory_mcp.config.settings import EmbedderSettings, Settings, parse_settings, read_settings
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError, SettingError
 from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 from memory_mcp.models.local import MANIFEST, LocalModel
@@ -37,7 +37,7 @@ def refusal(name: str, **more: str) -> str:
 def test_each_server_has_its_usual_place() -> None:
     """The shortest settings that can work do work."""
     assert chosen("openai", api_key=KEY) == EmbedderSettings(
-        "openai", "https://api.openai.com/v1", "text-embedding-3-small", SecretStr(KEY)
+        "openai", "https://api.openai.com/v1", "text-embedding-3-small", Secret(KEY)
     )
     assert chosen("ollama", model="nomic-embed-text") == EmbedderSettings(
         "ollama", "http://127.0.0.1:11434", "nomic-embed-text"
@@ -136,7 +136,7 @@ def test_auto_is_minilm_once_it_was_added(tmp_path: Path) -> None:
 
 def test_servers_are_built_without_asking_them() -> None:
     """A session starts at once, whether they run or not."""
-    key = SecretStr(KEY)
+    key = Secret(KEY)
     openai = EmbedderSettings("openai", "https://h/v1", "m", key)
     ollama = EmbedderSettings("ollama", "http://localhost:1", "m")
 

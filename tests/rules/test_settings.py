@@ -7,7 +7,6 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from memory_mcp.config.settings import (
     SETTINGS,
@@ -21,6 +20,7 @@ from memory_mcp.config.settings import (
 )
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
 
@@ -133,9 +133,9 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         log_level="DEBUG",
         session="s-1",
         provider="supermemory",
-        postgres_url=SecretStr("postgresql://ada:zebra@db.example/shop"),
+        postgres_url=Secret("postgresql://ada:zebra@db.example/shop"),
         postgres_away="wait",
-        api_key=SecretStr("sm_zebra"),
+        api_key=Secret("sm_zebra"),
         weights=RerankWeights(recency=2, pinned=0),
         opening=ContextSettings(bootstrap_tokens=900, topk=30, topn=6, interval=0),
         http=_HTTP,
@@ -144,7 +144,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
         remote_timeout=0.5,
         extraction=True,
         embedder=EmbedderSettings(
-            "openai", "https://models.example/V1", "bge-m3", SecretStr("sk-zebra")
+            "openai", "https://models.example/V1", "bge-m3", Secret("sk-zebra")
         ),
         secrets="refuse",
         capture="auto",
@@ -160,7 +160,7 @@ def test_every_setting_that_is_named_is_read(tmp_path: Path) -> None:
             mode="update",
             min_importance=2,
         ),
-        language=LanguageSettings("http://localhost:11434/v1", "qwen3", SecretStr("sk-yak")),
+        language=LanguageSettings("http://localhost:11434/v1", "qwen3", Secret("sk-yak")),
         episode_settings=EpisodeSettings(
             window=8,
             cooldown_turns=3,

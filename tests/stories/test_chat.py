@@ -13,7 +13,6 @@ import pytest
 from chat_server import EmbeddingServer, Heard, Said, chat_server, given, said, saying, well
 from chats import KEY, MODEL, Ask, Later, failure, made, pause
 from fake_language import FakeLanguage
-from pydantic import SecretStr
 
 from memory_mcp.build import build_workspace, open_workspace
 from memory_mcp.config.settings import LanguageSettings, Settings
@@ -24,6 +23,7 @@ from memory_mcp.domain.limits import (
     LANGUAGE_TURNS_CHARS_MAX,
     MODEL_PAUSE_SECONDS_MAX,
 )
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel
 
@@ -281,7 +281,7 @@ async def test_the_rooms_have_the_model_that_was_chosen_and_close_it(
     settings: Settings, server: EmbeddingServer
 ) -> None:
     """A memory that is off has none; an open connection would keep a command from ending."""
-    chosen = replace(settings, language=LanguageSettings(server.url, MODEL, SecretStr(KEY)))
+    chosen = replace(settings, language=LanguageSettings(server.url, MODEL, Secret(KEY)))
     assert build_workspace(settings).workspace.language is None
     assert build_workspace(replace(chosen, enabled=False)).workspace.language is None
     async with open_workspace(chosen) as built:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from doors import add, agent, call, failed, read, recalled
 from postgres import PrivateServer, private_server
-from pydantic import SecretStr
 
 from memory_mcp import memories, search
 from memory_mcp.build import BuiltWorkspace, open_workspace
@@ -23,6 +22,7 @@ from memory_mcp.domain.cloud import NewEntry
 from memory_mcp.domain.outcomes import MemoryAdded, MemoryWaiting, SearchResults
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.domain.search import Filters
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import DatabaseAwayError
 from memory_mcp.maintenance import run_doctor
 
@@ -40,7 +40,7 @@ def away(server: PrivateServer, project: Path, tmp_path: Path) -> Settings:
     """A session that lets memories wait, on a project that is its own in that database."""
     return Settings(
         project_dir=project, home=tmp_path / "home", user=f"ada-{tmp_path.name}", approval="auto",
-        provider="postgres", postgres_url=SecretStr(server.url), postgres_away="wait",
+        provider="postgres", postgres_url=Secret(server.url), postgres_away="wait",
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def run_and_kill(settings: Settings, text: str) -> str:
     script = """
 import asyncio, json, sys
 from pathlib import Path
-from pydantic import SecretStr
+from memory_mcp.domain.secret import Secret
 from memory_mcp import memories
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
@@ -144,7 +144,7 @@ from memory_mcp.domain.record import Draft
 
 async def main(project, home, user, url, text):
     settings = Settings(project_dir=Path(project), home=Path(home), user=user, provider="postgres",
-        postgres_url=SecretStr(url), postgres_away="wait")
+        postgres_url=Secret(url), postgres_away="wait")
     async with open_workspace(settings) as built:
         outcome = await memories.add_memory(built.workspace, Draft(text))
         print(json.dumps(outcome.record.id), flush=True)

@@ -18,7 +18,7 @@ from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import Settings, read_settings
 from memory_mcp.domain.ids import format_id_month, is_record_id
 from memory_mcp.hooks.place import find_place
-from memory_mcp.locations import find_project, find_state_home, find_work_tree
+from memory_mcp.locations import find_data_home, find_project, find_state_home, find_work_tree
 from memory_mcp.storage.files.host import (
     GitProvenance,
     GitRemote,
@@ -264,6 +264,26 @@ def test_a_memory_that_was_begun_here_is_found_without_git(
     clone = folder / "clone"
     (clone / ".git").mkdir(parents=True)
     assert find_project(str(clone), find_state_home({}, os.environ["MEMORY_HOME"])) == str(clone)
+
+
+@pytest.mark.parametrize(
+    ("system", "variables", "data", "state"),
+    [
+        ("linux", {}, "~/.local/share", "~/.local/state"),
+        ("linux", {"XDG_DATA_HOME": "/d", "XDG_STATE_HOME": "/s"}, "/d", "/s"),
+        ("linux", {"XDG_DATA_HOME": "d"}, "~/.local/share", "~/.local/state"),
+        ("darwin", {}, "~/Library/Application Support", "~/Library/Application Support"),
+        ("darwin", {"XDG_DATA_HOME": "/d"}, "/d", "~/Library/Application Support"),
+        ("win32", {"LOCALAPPDATA": "/l", "XDG_DATA_HOME": "/d"}, "/l", "/l"),
+    ],
+)
+def test_a_users_own_data_and_state_are_where_the_system_keeps_them(
+    system: str, variables: dict[str, str], data: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", system)
+
+    assert find_data_home(variables) == str(Path(data, "memory-mcp").expanduser())
+    assert find_state_home(variables) == str(Path(state, "memory-mcp").expanduser())
 
 
 def test_the_folders_are_where_the_design_says_and_can_be_set(clone: Path, tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from doors import files_with, names_in
 from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
 from keyrings import LockedKeyring, MemoryKeyring, RefusingKeyring
-from pydantic import SecretStr
 
 from memory_mcp.build import build_keyring, find_cloud_key, is_cloud_chosen
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.supermemory.keys import MARKER_FILE, SystemKeyring
 
@@ -77,10 +77,10 @@ def test_a_key_is_kept_for_its_address_and_can_be_removed(
     keys: SystemKeyring, system: MemoryKeyring, tmp_path: Path
 ) -> None:
     """A key sent to another address is a key given away."""
-    assert keys.store(URL, SecretStr(KEY)) == "keyrings MemoryKeyring"
-    keys.store(OTHER, SecretStr("sm_yak"))
+    assert keys.store(URL, Secret(KEY)) == "keyrings MemoryKeyring"
+    keys.store(OTHER, Secret("sm_yak"))
     assert system.kept == {("memory-mcp", URL): KEY, ("memory-mcp", OTHER): "sm_yak"}
-    assert keys.read(URL) == SecretStr(KEY)
+    assert keys.read(URL) == Secret(KEY)
     assert keys.knows(URL)
 
     assert keys.remove(URL) is True
@@ -93,15 +93,15 @@ def test_a_key_is_kept_for_its_address_and_can_be_removed(
 
 def test_a_newer_key_takes_the_place_of_the_older(keys: SystemKeyring) -> None:
     """Keys are rotated."""
-    keys.store(URL, SecretStr("sm_old"))
-    keys.store(URL, SecretStr(KEY))
+    keys.store(URL, Secret("sm_old"))
+    keys.store(URL, Secret(KEY))
 
     assert keys.read(URL).get_secret_value() == KEY
 
 
 def test_the_file_names_addresses_and_no_key(keys: SystemKeyring, tmp_path: Path) -> None:
     """It lies in a folder that is backed up and synchronised."""
-    keys.store(URL, SecretStr(KEY))
+    keys.store(URL, Secret(KEY))
 
     assert names_in(tmp_path / "home") == [MARKER_FILE]
     assert json.loads((tmp_path / "home" / MARKER_FILE).read_bytes()) == {"base_urls": [URL]}
@@ -121,7 +121,7 @@ def test_a_keyring_that_cannot_says_what_to_do_and_nothing_is_left(
     make, said = _TROUBLES[trouble]
     make(monkeypatch)
     with pytest.raises(StoreUnavailableError) as caught:
-        keys.store(URL, SecretStr(KEY))
+        keys.store(URL, Secret(KEY))
 
     assert said in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value)) + caplog.text
@@ -135,7 +135,7 @@ def test_a_key_that_cannot_be_reached_is_not_a_key_that_is_not_there(
     keys: SystemKeyring, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
     """The library was uninstalled, the desktop is locked: it is still known."""
-    keys.store(URL, SecretStr(KEY))
+    keys.store(URL, Secret(KEY))
     make, said = _TROUBLES[trouble]
     make(monkeypatch)
     for act in (keys.read, keys.remove):
@@ -160,7 +160,7 @@ def test_a_key_that_was_changed_behind_our_back_is_not_used(
     keys: SystemKeyring, system: MemoryKeyring, kept: str | None
 ) -> None:
     """An HTTP client repeats a key it cannot send in its error."""
-    keys.store(URL, SecretStr(KEY))
+    keys.store(URL, Secret(KEY))
     system.kept = {} if kept is None else {("memory-mcp", URL): kept}
     with pytest.raises(StoreUnavailableError) as caught:
         keys.read(URL)
@@ -176,12 +176,12 @@ def test_a_damaged_file_names_no_key_and_the_next_login_mends_it(
     keys: SystemKeyring, tmp_path: Path, data: bytes
 ) -> None:
     """The server starts all the same: the file is no truth, the keyring is."""
-    keys.store(URL, SecretStr(KEY))
+    keys.store(URL, Secret(KEY))
     (tmp_path / "home" / MARKER_FILE).write_bytes(data)
     assert not keys.knows(URL)
     assert keys.remove(URL) is True, "a key is removed even where the file does not know it"
 
-    keys.store(URL, SecretStr(KEY))
+    keys.store(URL, Secret(KEY))
     assert keys.knows(URL)
 
 
@@ -202,7 +202,7 @@ def test_a_login_that_is_cut_leaves_no_key_that_nobody_knows(
 ) -> None:
     """`status` would say that there is none, and it would stay for ever."""
     with pytest.raises(KeyboardInterrupt):
-        SystemKeyring(tmp_path / "home", _Cut(step)).store(URL, SecretStr(KEY))
+        SystemKeyring(tmp_path / "home", _Cut(step)).store(URL, Secret(KEY))
 
     assert system.kept == {}
     assert files_with(tmp_path, KEY) == []
@@ -214,14 +214,14 @@ def test_the_environment_comes_first_then_the_keyring_then_none(
     """A container or a test overrides what the desktop knows, without touching it."""
     assert (find_cloud_key(settings).origin, find_cloud_key(settings).read()) == ("none", None)
 
-    build_keyring(settings).store(URL, SecretStr("sm_kept"))
+    build_keyring(settings).store(URL, Secret("sm_kept"))
     kept = find_cloud_key(settings)
-    assert (kept.origin, kept.read()) == ("keyring", SecretStr("sm_kept"))
+    assert (kept.origin, kept.read()) == ("keyring", Secret("sm_kept"))
     assert find_cloud_key(replace(settings, base_url=OTHER)).origin == "none"
 
     keyring.set_keyring(LockedKeyring())
-    given = find_cloud_key(replace(settings, api_key=SecretStr(KEY)))
-    assert (given.origin, given.read()) == ("environment", SecretStr(KEY))
+    given = find_cloud_key(replace(settings, api_key=Secret(KEY)))
+    assert (given.origin, given.read()) == ("environment", Secret(KEY))
     assert find_cloud_key(settings).origin == "keyring", "finding out where it is does not read it"
     assert KEY not in repr(given) + repr(find_cloud_key(settings))
     assert system.kept == {("memory-mcp", URL): "sm_kept"}
@@ -231,7 +231,7 @@ def test_the_environment_comes_first_then_the_keyring_then_none(
 @pytest.mark.usefixtures("system")
 def test_the_provider_is_what_was_said_or_what_there_is_all_for(settings: Settings) -> None:
     """`auto` sends nothing that nobody gave a key for."""
-    key = SecretStr(KEY)
+    key = Secret(KEY)
     here = "http://localhost:6767"
     chosen = [
         is_cloud_chosen(each, find_cloud_key(each))

@@ -10,13 +10,13 @@ import pytest
 from command_line import Run, as_json
 from corpus import Corpus
 from doors import add, agent, call, read, recalled, records, seal
-from pydantic import SecretStr
 
 from memory_mcp import memories, search, sessions, transfer
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
+from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.transfer import MoveReport
 from memory_mcp.errors import StoreUnavailableError
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.files]
 @pytest.fixture
 def database(settings: Settings, clean_postgres: str) -> Settings:
     """The same session with its memories in a database."""
-    return replace(settings, provider="postgres", postgres_url=SecretStr(clean_postgres))
+    return replace(settings, provider="postgres", postgres_url=Secret(clean_postgres))
 
 
 @asynccontextmanager

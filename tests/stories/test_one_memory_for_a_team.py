@@ -14,9 +14,9 @@ from hosted import hosting
 from listening import listener
 from mcp import Client
 from postgres import execute, tables_with
-from pydantic import SecretStr
 
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.secret import Secret
 from memory_mcp.server import subscriptions
 from memory_mcp.server.main import make_server
 from memory_mcp.server.resources import CONTEXT, HEAD
@@ -43,7 +43,7 @@ class Team:
             trust(project, home)
         return Settings(
             project_dir=project, home=home, user=user, approval="auto",
-            provider="postgres", postgres_url=SecretStr(self.url),
+            provider="postgres", postgres_url=Secret(self.url),
         )  # fmt: skip
 
     def folder_of(self, name: str) -> Path:
@@ -83,7 +83,7 @@ async def test_a_server_for_many_has_its_teams_in_the_database(
     tmp_path: Path, clean_postgres: str
 ) -> None:
     """Two such servers on one database are one: what a team shares follows from its tokens."""
-    database: dict[str, Any] = {"provider": "postgres", "postgres_url": SecretStr(clean_postgres)}
+    database: dict[str, Any] = {"provider": "postgres", "postgres_url": Secret(clean_postgres)}
     for server in ("one", "two"):
         async with hosting(tmp_path / server, **database) as hosted:
             ada = hosted.add_token("ada", "alder", team="acme")
@@ -187,7 +187,7 @@ async def test_many_machines_move_one_head(team: Team) -> None:
 @pytest.mark.parametrize("tool", ["search_memories", "memory_context", "memory_head"])
 async def test_an_outage_is_no_empty_answer(team: Team, tool: str) -> None:
     """Told that nothing is known, an agent would decide anew."""
-    away = SecretStr("postgresql://ada:hunter2@127.0.0.1:1/shop")
+    away = Secret("postgresql://ada:hunter2@127.0.0.1:1/shop")
     settings = replace(team.machine("one"), postgres_url=away)
     asked = {"query": "orders"} if tool == "search_memories" else {}
     async with agent(settings, "auto") as client:

@@ -18,11 +18,11 @@ from http_cases import shows
 from listening import listener
 from mcp import Client, stdio_client
 from postgres import execute
-from pydantic import SecretStr
 
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.record import Draft
+from memory_mcp.domain.secret import Secret
 from memory_mcp.hooks.opening import render_opening
 from memory_mcp.hooks.place import find_place
 from memory_mcp.memories import add_memory, deliver_waiting
@@ -41,7 +41,7 @@ async def hosted(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncGenerat
     stores: dict[str, Any] = {}
     if request.param == "postgres":
         url = request.getfixturevalue("clean_postgres")
-        stores = {"provider": "postgres", "postgres_url": SecretStr(url)}
+        stores = {"provider": "postgres", "postgres_url": Secret(url)}
     async with hosting(tmp_path / "home", **stores) as served:
         yield served
 
@@ -162,7 +162,7 @@ async def test_a_members_change_elsewhere_is_heard(
 ) -> None:
     """Through another server on the database, in another project; a forget takes it away."""
     monkeypatch.setattr(subscriptions, "_POLL_SECONDS", 3_600.0)  # only who is told hears
-    stores: dict[str, Any] = {"provider": "postgres", "postgres_url": SecretStr(clean_postgres)}
+    stores: dict[str, Any] = {"provider": "postgres", "postgres_url": Secret(clean_postgres)}
     async with (
         hosting(tmp_path / "one", **stores) as here,
         hosting(tmp_path / "two", **stores) as there,
@@ -191,7 +191,7 @@ async def test_one_connection_hears_for_everyone_whom_a_server_has_open(
     tmp_path: Path, clean_postgres: str
 ) -> None:
     """What arrives is told to whom it is about; the last one who leaves closes the line."""
-    stores: dict[str, Any] = {"provider": "postgres", "postgres_url": SecretStr(clean_postgres)}
+    stores: dict[str, Any] = {"provider": "postgres", "postgres_url": Secret(clean_postgres)}
     listening = (
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE datname = current_database() AND query LIKE 'LISTEN%'"
@@ -255,7 +255,7 @@ def clone(folder: Path, name: str, url: str, **more: Any) -> Settings:
     trust(project, home)
     return Settings(
         project_dir=project, home=home, approval="auto", provider="postgres",
-        postgres_url=SecretStr(url), **more,
+        postgres_url=Secret(url), **more,
     )  # fmt: skip
 
 
@@ -327,7 +327,7 @@ async def test_what_waits_for_the_database_waits_for_its_own_team_and_user(
     """A session of another team or user on the machine must not store it in their name."""
     at_work = clone(tmp_path, "shop", clean_postgres, user="ada", team="acme")
     away = replace(
-        at_work, postgres_away="wait", postgres_url=SecretStr("postgresql://a@127.0.0.1:1/none")
+        at_work, postgres_away="wait", postgres_url=Secret("postgresql://a@127.0.0.1:1/none")
     )
     async with open_workspace(away) as built:
         for draft in (Draft(RULE, reach="team"), Draft("I like tabs.", reach="user")):

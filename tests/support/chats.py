@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-from pydantic import SecretStr
 
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.chat import ChatModel
 
@@ -41,7 +41,7 @@ async def pause(model: ChatModel) -> int:
 
 def made(url: str, **options: Any) -> ChatModel:
     """A model that does not wait before it tries again."""
-    return ChatModel(url, MODEL, SecretStr(KEY), **{"retry_seconds": 0.0, **options})
+    return ChatModel(url, MODEL, Secret(KEY), **{"retry_seconds": 0.0, **options})
 
 
 async def failure(model: ChatModel, ask: Ask) -> str:

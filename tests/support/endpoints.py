@@ -4,8 +4,8 @@ import traceback
 from typing import Any, Final
 
 import pytest
-from pydantic import SecretStr
 
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.embedders import OllamaEmbedder, OpenAiEmbedder
 
@@ -16,7 +16,7 @@ Embedder = OpenAiEmbedder | OllamaEmbedder
 
 def made(make: type[Embedder], url: str, **options: Any) -> Embedder:
     """An embedder that does not wait before it tries again."""
-    return make(url, "letters", SecretStr(KEY), **{"retry_seconds": 0.0, **options})
+    return make(url, "letters", Secret(KEY), **{"retry_seconds": 0.0, **options})
 
 
 async def failure(embedder: Embedder, text: str = "tea") -> str:

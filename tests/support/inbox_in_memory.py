@@ -6,8 +6,9 @@ from itertools import count
 from typing import Any
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.checked import build_validator
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.sessions import SESSION_EVENT, ConversationRewound, InboxEvent, SessionEnded
+from memory_mcp.domain.sessions import ConversationRewound, InboxEvent, SessionEnded, SessionEvent
 
 
 class MemoryInbox:
@@ -32,7 +33,7 @@ class MemoryInbox:
         found: list[InboxEvent] = []
         for name, event in sorted(self.raw.items()):
             try:
-                found.append(InboxEvent(name, SESSION_EVENT.validate_python(event)))
+                found.append(InboxEvent(name, build_validator(SessionEvent).validate_python(event)))
             except ValueError:
                 self._aside(name)
         own = [each for each in found if not isinstance(each.event, ConversationRewound)]

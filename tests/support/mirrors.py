@@ -8,12 +8,12 @@ from typing import Any
 
 from cloud import Cloud, Document
 from doors import trust, trust_cloud
-from pydantic import SecretStr
 
 from memory_mcp import sync
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import REMOTE_SEARCH_SECONDS_MAX
+from memory_mcp.domain.secret import Secret
 
 KEY = "sm_test"
 PATIENCE_SECONDS = 60
@@ -26,7 +26,7 @@ def mirrored(settings: Settings, cloud: Cloud, **changes: Any) -> Settings:
         trust(settings.project_dir, settings.home)
         trust_cloud(cloud.url, settings.home)
     changes = {"remote_timeout": REMOTE_SEARCH_SECONDS_MAX, **changes}  # not what a user waits
-    return replace(settings, api_key=SecretStr(KEY), base_url=cloud.url, **changes)
+    return replace(settings, api_key=Secret(KEY), base_url=cloud.url, **changes)
 
 
 def machine(folder: Path, cloud: Cloud, **changes: Any) -> Settings:

@@ -24,9 +24,9 @@ from uuid import uuid4
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 import pytest
-from pydantic import SecretStr
 
 from memory_mcp.config.places import name_folder
+from memory_mcp.domain.secret import Secret
 from memory_mcp.storage.postgres.database import Postgres, Principal, connect
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE
@@ -122,7 +122,7 @@ def wipe(url: str) -> None:
 def provider_settings() -> dict[str, Any]:
     """What leads the settings of a test to the provider of this run."""
     url = os.environ.get("MEMORY_POSTGRES_URL")
-    return {"provider": "postgres", "postgres_url": SecretStr(url)} if url else {}
+    return {"provider": "postgres", "postgres_url": Secret(url)} if url else {}
 
 
 def in_database() -> bool:

@@ -19,12 +19,12 @@ import httpx
 from cloud import Cloud
 from cloud_server import serving
 from doors import Json, trust, trust_cloud
-from pydantic import SecretStr
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.cloud import RemoteDocument
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, Scope
+from memory_mcp.domain.secret import Secret
 from memory_mcp.storage.files.host import SystemIds
 from memory_mcp.storage.supermemory.client import Supermemory
 from memory_mcp.storage.supermemory.documents import to_document
@@ -84,7 +84,7 @@ class Vendor:
             user=self.user,
             approval="auto",
             provider="supermemory",
-            api_key=SecretStr(self.key),
+            api_key=Secret(self.key),
             base_url=self.url,
             remote_timeout=30,
         )

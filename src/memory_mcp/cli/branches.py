@@ -136,10 +136,7 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _read_closeout(args: Namespace) -> Closeout:
-    from memory_mcp.server.forms import CloseoutForm, make_closeout
-
-    form = read_form(CloseoutForm, args.closeout) if args.closeout else CloseoutForm()
-    closeout = make_closeout(form.decisions, form.artifacts, form.issues, form.agents)
+    closeout = _read_closeout_form(args.closeout) if args.closeout else Closeout()
     decided = [decision.partition("::") for decision in args.decided]
     return Closeout(
         decisions=(
@@ -150,6 +147,13 @@ def _read_closeout(args: Namespace) -> Closeout:
         issues=(*closeout.issues, *args.issue),
         agents=(*closeout.agents, *args.agent),
     )
+
+
+def _read_closeout_form(argument: str) -> Closeout:
+    from memory_mcp.server.forms import CloseoutForm, make_closeout
+
+    form = read_form(CloseoutForm, argument)
+    return make_closeout(form.decisions, form.artifacts, form.issues, form.agents)
 
 
 def _add_checkpoint_options(parser: ArgumentParser) -> None:

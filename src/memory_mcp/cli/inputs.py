@@ -6,15 +6,16 @@ Every error names what was given and says how to write it.
 import os
 import sys
 from pathlib import Path
-from typing import Final, TypeVar
-
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.patterns import compile_later
 from memory_mcp.shutdown import interruptible
 
-Form = TypeVar("Form", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel, TypeAdapter  # few commands read JSON
+
+Form = TypeVar("Form", bound="BaseModel")
 Value = TypeVar("Value")
 
 _BYTE_ESCAPED: Final = 0xDC00
@@ -68,17 +69,21 @@ def read_form(form: type[Form], argument: str) -> Form:
     Raises:
         InvalidRequestError: the JSON does not fit the form.
     """
+    from pydantic import TypeAdapter
+
     known = ", ".join(form.model_fields)
     expected = f"Give one object with any of: {known}."
     return read_json(TypeAdapter(form), argument, "The JSON", expected)
 
 
-def read_json(adapter: TypeAdapter[Value], argument: str, what: str, expected: str) -> Value:
+def read_json(adapter: "TypeAdapter[Value]", argument: str, what: str, expected: str) -> Value:
     """Read JSON; an error says what cannot be read, and what is expected instead.
 
     Raises:
         InvalidRequestError: the JSON does not fit.
     """
+    from pydantic import ValidationError
+
     try:
         return adapter.validate_json(read_text(argument))
     except ValidationError as error:

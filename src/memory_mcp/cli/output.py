@@ -270,7 +270,7 @@ def print_output(output: Output, *, as_json: bool) -> int:
     if output.silent:
         pass
     elif as_json:
-        from memory_mcp.domain.json_input import drop_nulls  # imports pydantic
+        from memory_mcp.domain.json_input import drop_nulls
 
         print_json(drop_nulls(output.fields))
     elif output.fields["success"] or output.report:

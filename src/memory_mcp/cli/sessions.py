@@ -2,9 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
-from typing import Annotated, Final
-
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter
+from typing import Final
 
 from memory_mcp import engine, memories, sessions
 from memory_mcp.cli.arguments import PHASE, whole_within
@@ -12,7 +10,6 @@ from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import read_form, read_json, read_text
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.values import escape_name
-from memory_mcp.domain.json_input import InputForm, drop_nulls, keep_spoken_messages
 from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.profile import LABELS, Profile
@@ -27,12 +24,8 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.render.profile import render_profile_line
-from memory_mcp.server.forms import make_consolidation
 
 _BUDGET: Final = whole_within(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)
-_TURNS: Final = TypeAdapter(
-    Annotated[list[Turn], BeforeValidator(lambda turns: keep_spoken_messages(drop_nulls(turns)))]
-)
 
 
 async def context(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -146,10 +139,12 @@ def _add_suggestions_options(parser: ArgumentParser) -> None:
 
 def _read_turns(workspace: Workspace, args: Namespace) -> tuple[Workspace, list[Turn]]:
     """The turns that were given, and the workspace of the session whose they are."""
+    from memory_mcp.cli.session_forms import TURNS
+
     expected = 'Give a JSON list of {"role": "user" or "assistant", "content": …}, oldest first.'
     turns = [
         replace(turn, at=assume_utc(turn.at))
-        for turn in read_json(_TURNS, args.turns, "The turns", expected)
+        for turn in read_json(TURNS, args.turns, "The turns", expected)
     ]
     if args.session:
         caller = replace(workspace.caller, conversation=escape_name(args.session))
@@ -178,20 +173,11 @@ def _add_episode_options(parser: ArgumentParser) -> None:
     parser.add_argument("--final", action="store_true", help="the session ends: wait for nothing")
 
 
-class ConsolidationForm(InputForm):
-    """What a session hands on, as the tool takes it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    history_entry: str = ""
-    memory_update: str = ""
-    insights: str | list[str] = ""
-    session_id: str = ""
-    final: bool = False
-
-
 async def consolidate(workspace: Workspace, args: Namespace) -> Output:
     """Hand on what a later session needs; without any text, show what was handed on last."""
+    from memory_mcp.cli.session_forms import ConsolidationForm
+    from memory_mcp.server.forms import make_consolidation
+
     form = read_form(ConsolidationForm, args.form) if args.form else ConsolidationForm()
     insights = [form.insights] if isinstance(form.insights, str) else form.insights
     proposed = make_consolidation(

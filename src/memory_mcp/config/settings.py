@@ -14,9 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
-from platformdirs import user_data_path
-from pydantic import SecretStr
-
 from memory_mcp.config import values as v
 from memory_mcp.config.values import GivenSetting, Network, Parser
 from memory_mcp.config_files import name_key, name_setting
@@ -42,10 +39,11 @@ from memory_mcp.domain.limits import (
     RESULTS_MAX,
 )
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
 from memory_mcp.frozen import frozen
-from memory_mcp.locations import find_state_home
+from memory_mcp.locations import find_data_home, find_state_home
 
 CLIENT_VARIABLES: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME",
@@ -84,7 +82,7 @@ class EmbedderSettings:
     name: EmbedderName = "auto"
     url: str = ""
     model: str = ""
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
 
 
 @frozen
@@ -93,7 +91,7 @@ class LanguageSettings:
 
     url: str
     model: str
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
 
 
 @frozen
@@ -165,10 +163,10 @@ class Settings:
     session: str = ""
     provider: Provider = "auto"
     cloud_off: str = ""
-    postgres_url: SecretStr | None = None
+    postgres_url: Secret | None = None
     postgres_away: Literal["refuse", "wait"] = "refuse"
     postgres_connections: int = DATABASE_CONNECTIONS_MAX
-    api_key: SecretStr | None = None
+    api_key: Secret | None = None
     base_url: str = "https://api.supermemory.ai"
     container_tag: str = ""
     remote_timeout: float = REMOTE_SEARCH_SECONDS_DEFAULT
@@ -264,7 +262,7 @@ def _parse_meta(variable: GivenSetting) -> bool:
     return v.parse_choice("normal", "meta")(variable) == "meta"
 
 
-def _parse_cloud_key(variable: GivenSetting) -> SecretStr | None:
+def _parse_cloud_key(variable: GivenSetting) -> Secret | None:
     return v.parse_key(variable.name, variable.value)
 
 
@@ -642,7 +640,7 @@ def read_client_variables(environment: Mapping[str, str] | None = None) -> Mappi
 
 def find_home_folder(settings: Settings) -> Path:
     """The folder of what belongs to the user rather than to a project."""
-    return settings.home or user_data_path("memory-mcp", appauthor=False)
+    return settings.home or Path(find_data_home(os.environ))
 
 
 def find_machine_home(settings: Settings) -> str:

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
 from memory_mcp.domain.fields import escape_unprintable
 from memory_mcp.domain.hosts import is_loopback, is_private
 from memory_mcp.domain.limits import BRANCH_CHARS_MAX, NAME_CHARS_MAX
 from memory_mcp.domain.search import RerankWeights
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import InvalidRequestError, SettingError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import explain_unusable_folder
@@ -189,7 +188,7 @@ def parse_branch(variable: GivenSetting) -> str:
         raise variable.error(what) from error
 
 
-def parse_key(name: str, value: str) -> SecretStr | None:
+def parse_key(name: str, value: str) -> Secret | None:
     """A key; None if it is blank.
 
     Raises:
@@ -201,7 +200,7 @@ def parse_key(name: str, value: str) -> SecretStr | None:
     if not KEY.fullmatch(key):
         what = f"ASCII letters, digits and signs without spaces, up to {KEY_CHARS_MAX:,} of them"
         raise SettingError(name, None, what)
-    return SecretStr(key)
+    return Secret(key)
 
 
 def parse_container(variable: GivenSetting) -> str:
@@ -250,11 +249,11 @@ def parse_networks(variable: GivenSetting) -> tuple[Network, ...]:
         raise variable.error(what) from error
 
 
-def parse_database(variable: GivenSetting) -> SecretStr:
+def parse_database(variable: GivenSetting) -> Secret:
     """The URL of a PostgreSQL database, which may hold a password."""
     if not _DATABASE.fullmatch(variable.value):
         raise variable.error("postgresql://user@host:port/database", shown=False)
-    return SecretStr(variable.value)
+    return Secret(variable.value)
 
 
 def parse_queue(variable: GivenSetting) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from pydantic import AwareDatetime, ConfigDict, TypeAdapter
-
+from memory_mcp.domain.checked import FrozenModel
+from memory_mcp.domain.fields import AwareTime
 from memory_mcp.domain.limits import (
     SUGGESTION_DAYS_MAX,
     SUGGESTION_MEMORY_DAYS_MAX,
@@ -13,7 +13,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.domain.normalise import digest
 from memory_mcp.domain.outcomes import AddOutcome
-from memory_mcp.domain.record import FrozenModel, Kind, Record
+from memory_mcp.domain.record import Kind, Record
 from memory_mcp.frozen import frozen
 
 CaptureMode = Literal["off", "suggest", "auto"]
@@ -68,7 +68,7 @@ class Suggestion(FrozenModel):
     category: CaptureCategory = "fact"
     everywhere: bool = False
     state: SuggestionState
-    at: AwareDatetime
+    at: AwareTime
     user: str
     branch: str
     segment: str
@@ -90,10 +90,6 @@ class Suggestion(FrozenModel):
 
 
 Suggestions = tuple[Suggestion, ...]
-
-SUGGESTIONS: Final[TypeAdapter[Suggestions]] = TypeAdapter(
-    Suggestions, config=ConfigDict(defer_build=True)
-)
 
 
 def drop_expired(known: Iterable[Suggestion], now: datetime) -> Suggestions:

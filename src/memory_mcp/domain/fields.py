@@ -7,11 +7,13 @@ of ours would have written makes no `Record`, `Move` or `Timeline`. Nothing here
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
+from pydantic_core import ValidationError
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.checked import Change, check_with, constrain
 from memory_mcp.domain.ids import (
     ROOT,
     BranchName,
@@ -20,6 +22,7 @@ from memory_mcp.domain.ids import (
     RecordId,
     SegmentId,
 )
+from memory_mcp.domain.json_input import JsonValue
 from memory_mcp.domain.normalise import find_hidden_character, is_blank, normalise
 
 _MESSAGE_CHARS_MAX: Final = 240
@@ -152,42 +155,45 @@ def _require_meta(meta: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return meta
 
 
-def _chars(chars_max: int) -> StringConstraints:
-    return StringConstraints(max_length=chars_max)
+def _chars(chars_max: int) -> Change:
+    return constrain(max_length=chars_max)
 
 
-# Lengths and patterns are checked by pydantic itself: a function of Python for each field would
+# Lengths and patterns are checked by pydantic's core: a function of Python for each field would
 # make reading ten thousand records slower by two fifths.
 _ID_PATTERN: Final = r"0[0-3][0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 """A UUIDv7 in its canonical form, of a time before the year 2110."""
 _STAMP: Final = r"-[0-9]{8}-[0-9]{6}(?:-[0-9a-f]{1,12}){0,3}"
 """The second of a checkpoint or a line, and a suffix if there are several in it."""
 
+AwareTime = Annotated[datetime, constrain(tz_constraint="aware")]
+"""A time with a zone."""
+
 Text = Annotated[str, _chars(limits.CONTENT_CHARS_MAX)]
 Summary = Annotated[str, _chars(limits.SUMMARY_CHARS_MAX)]
 Title = Annotated[str, _chars(limits.TITLE_CHARS_MAX)]
 Label = Annotated[str, _chars(limits.CATEGORY_CHARS_MAX)]
 Tags = Annotated[
-    tuple[Annotated[str, _chars(limits.TAG_CHARS_MAX)], ...], Field(max_length=limits.TAGS_MAX)
+    tuple[Annotated[str, _chars(limits.TAG_CHARS_MAX)], ...], constrain(max_length=limits.TAGS_MAX)
 ]
 Name = Annotated[str, _chars(limits.NAME_CHARS_MAX)]
 """What a client, a session, a user or a project is called."""
 Key = Annotated[str, _chars(limits.KEY_CHARS_MAX)]
-Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{0,64}$")]
+Commit = Annotated[str, constrain(pattern=r"^[0-9a-f]{0,64}$")]
 
-RecordIdField = Annotated[RecordId, StringConstraints(pattern=f"^{_ID_PATTERN}$")]
-SegmentField = Annotated[SegmentId, StringConstraints(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
-BranchField = Annotated[BranchName, AfterValidator(_require_branch)]
+RecordIdField = Annotated[RecordId, constrain(pattern=f"^{_ID_PATTERN}$")]
+SegmentField = Annotated[SegmentId, constrain(pattern=f"^(?:{ROOT}|{_ID_PATTERN})$")]
+BranchField = Annotated[BranchName, check_with(_require_branch)]
 CheckpointField = Annotated[
-    CheckpointId, StringConstraints(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_STAMP}$")
+    CheckpointId, constrain(pattern=f"^(?:phase[0-9]{{1,4}}|checkpoint){_STAMP}$")
 ]
-LineField = Annotated[LineId, StringConstraints(pattern=f"^line{_STAMP}$")]
+LineField = Annotated[LineId, constrain(pattern=f"^line{_STAMP}$")]
 
-SourceIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.SOURCES_MAX)]
-RecordIds = Annotated[tuple[RecordIdField, ...], Field(max_length=limits.REFERENCES_MAX)]
-SegmentIds = Annotated[tuple[SegmentField, ...], Field(max_length=limits.REFERENCES_MAX)]
+SourceIds = Annotated[tuple[RecordIdField, ...], constrain(max_length=limits.SOURCES_MAX)]
+RecordIds = Annotated[tuple[RecordIdField, ...], constrain(max_length=limits.REFERENCES_MAX)]
+SegmentIds = Annotated[tuple[SegmentField, ...], constrain(max_length=limits.REFERENCES_MAX)]
 
-MetaField = Annotated[dict[str, JsonValue], AfterValidator(_require_meta)]
+MetaField = Annotated[dict[str, JsonValue], check_with(_require_meta)]
 
-StrictInt = Annotated[int, Field(strict=True)]
-Phase = Annotated[int, Field(strict=True, ge=0, le=limits.PHASE_MAX)]
+StrictInt = Annotated[int, constrain(strict=True)]
+Phase = Annotated[int, constrain(strict=True, ge=0, le=limits.PHASE_MAX)]

@@ -1,13 +1,12 @@
 """What git says of a work tree, and what this machine remembers of it: values alone."""
 
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
-
+from memory_mcp.domain.checked import FrozenModel, constrain
 from memory_mcp.domain.fields import Commit, Name, RecordIdField, RecordIds, SegmentField
 from memory_mcp.domain.ids import RecordId, SegmentId, parse_id_time
-from memory_mcp.domain.record import FrozenModel
 from memory_mcp.frozen import frozen
 
 GitMode = Literal["off", "mark", "follow"]
@@ -25,7 +24,7 @@ BRANCHES_SEEN_MAX: Final = 256
 STEPS_MAX: Final = 2_000
 """Lines of a reflog that are read after one another; of more, the newest."""
 
-_Many = Field(max_length=100_000)
+_Many = constrain(max_length=100_000)
 
 
 def name_detached(commit: str, tree: str) -> str:
@@ -222,13 +221,13 @@ class GitState(FrozenModel):
     records were committed with the code at some look.
     """
 
-    trees: dict[str, SeenTree] = Field(default_factory=dict[str, SeenTree])
-    branches: dict[str, SeenBranch] = Field(default_factory=dict[str, SeenBranch])
-    claims: dict[SegmentField, tuple[str, ...]] = Field(
+    trees: dict[str, SeenTree] = field(default_factory=dict[str, SeenTree])
+    branches: dict[str, SeenBranch] = field(default_factory=dict[str, SeenBranch])
+    claims: dict[SegmentField, tuple[str, ...]] = field(
         default_factory=dict[SegmentId, tuple[str, ...]]
     )
     closed: Annotated[frozenset[SegmentField], _Many] = frozenset()
-    reverts: dict[str, str] = Field(default_factory=dict[str, str])
+    reverts: dict[str, str] = field(default_factory=dict[str, str])
     renamed: tuple[RenamedBranch, ...] = ()
     offered: tuple[str, ...] = ()
     rewound: RecordIds = ()

@@ -1,12 +1,17 @@
-"""JSON from outside: files that anybody may have written, and forms that a model filled in."""
+"""JSON from outside: files that anybody may have written, and what a model filled in."""
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, cast
-
-from pydantic import BaseModel, ConfigDict, model_validator
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memory_mcp.domain.limits import JSON_VALUES_MAX
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+else:
+    JsonValue = Any  # pydantic is not imported for a name
+
+__all__ = ["JsonValue", "drop_nulls", "keep_spoken_messages", "load_json"]
 
 
 def drop_nulls(value: object) -> object:
@@ -34,17 +39,6 @@ def keep_spoken_messages(messages: object) -> object:
         elif "content" in each:
             spoken.append({"role": "assistant", **cast("dict[str, object]", each)})
     return spoken
-
-
-class InputForm(BaseModel):
-    """Base of every form that a model, a client or a person fills in: null means absent."""
-
-    model_config = ConfigDict(defer_build=True)  # until the first is filled in
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_nulls(cls, value: Any) -> Any:
-        return drop_nulls(value)
 
 
 _VALUE_MARKS: Final = (b"[", b"{", b",")

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NewType
 
-from pydantic import AfterValidator, Field, PlainSerializer, StringConstraints, ValidationError
+from pydantic_core import ValidationError
 
+from memory_mcp.domain.checked import FrozenModel, check_with, constrain, write_with
 from memory_mcp.domain.ids import derive_id, is_record_id
 from memory_mcp.domain.limits import (
     NUDGE_BY_CHARS_MAX,
@@ -18,7 +19,7 @@ from memory_mcp.domain.limits import (
     NUDGE_PRIORITY_MAX,
     NUDGE_PRIORITY_MIN,
 )
-from memory_mcp.domain.record import FrozenModel, format_time, truncate_to_milliseconds
+from memory_mcp.domain.record import format_time, truncate_to_milliseconds
 from memory_mcp.frozen import frozen
 
 NudgeId = NewType("NudgeId", str)
@@ -43,26 +44,24 @@ def _to_utc(at: datetime) -> datetime:
     return truncate_to_milliseconds(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
-_Time = Annotated[datetime, AfterValidator(_to_utc), PlainSerializer(format_time, return_type=str)]
+_Time = Annotated[datetime, check_with(_to_utc), write_with(format_time)]
 
 
-class Nudge(FrozenModel, defer_build=True):
+class Nudge(FrozenModel):
     """What to bring up, how much it matters (10: most) and until when.
 
     `by` names its author: a client, or the file it came in.
     """
 
-    id: Annotated[NudgeId, AfterValidator(_require_uuid7)]
-    text: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=NUDGE_CHARS_MAX)
-    ]
-    priority: int = Field(
-        default=NUDGE_PRIORITY_DEFAULT, ge=NUDGE_PRIORITY_MIN, le=NUDGE_PRIORITY_MAX
+    id: Annotated[NudgeId, check_with(_require_uuid7)]
+    text: Annotated[str, constrain(strip_whitespace=True, min_length=1, max_length=NUDGE_CHARS_MAX)]
+    priority: Annotated[int, constrain(ge=NUDGE_PRIORITY_MIN, le=NUDGE_PRIORITY_MAX)] = (
+        NUDGE_PRIORITY_DEFAULT
     )
     expires_at: _Time | None = None
     created_at: _Time
     user: str
-    by: str = Field(default="", max_length=NUDGE_BY_CHARS_MAX)
+    by: Annotated[str, constrain(max_length=NUDGE_BY_CHARS_MAX)] = ""
 
     def holds(self, now: datetime) -> bool:
         """Whether it has not expired."""

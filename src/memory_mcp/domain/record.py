@@ -2,21 +2,12 @@
 
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Final, Literal, Self
-
-from pydantic import (
-    AfterValidator,
-    AwareDatetime,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PlainSerializer,
-    model_validator,
-)
+from typing import Annotated, Any, Final, Literal
 
 from memory_mcp.domain import limits
+from memory_mcp.domain.checked import FrozenModel, check_with, constrain, write_with
 from memory_mcp.domain.fields import (
+    AwareTime,
     BranchField,
     CheckpointField,
     Commit,
@@ -39,6 +30,7 @@ from memory_mcp.domain.fields import (
     require_visible_characters,
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
+from memory_mcp.domain.json_input import JsonValue
 from memory_mcp.domain.normalise import cut, digest, find_hidden_character
 from memory_mcp.frozen import frozen
 
@@ -133,22 +125,8 @@ _ERASING: Final[frozenset[Kind]] = frozenset({"move", "tombstone"})
 _HIDING: Final[frozenset[Kind]] = frozenset({*_ERASING, "exclusion"})
 """Kinds that may hide any number of others; an exclusion says nothing against what it hides."""
 
-Timestamp = Annotated[
-    AwareDatetime,
-    AfterValidator(truncate_to_milliseconds),
-    PlainSerializer(format_time, return_type=str),
-]
+Timestamp = Annotated[AwareTime, check_with(truncate_to_milliseconds), write_with(format_time)]
 """UTC in milliseconds with a Z: text order is time order."""
-
-
-class FrozenModel(BaseModel):
-    """Base of stored values. Fields of a later version are ignored, never rewritten.
-
-    A validator is built when the first value is made: that of a record has those of its parts in
-    it, and a start needs none.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 Reach = Literal["project", "team", "user"]
@@ -198,8 +176,8 @@ class Move(FrozenModel):
 
     act: Literal["checkpoint", "decide", "fork", "join", "backtrack", "restore", "anchor"]
     branch: BranchField
-    opens: dict[BranchField, SegmentField] = Field(
-        default_factory=dict[BranchName, SegmentId], max_length=limits.LINKS_MAX
+    opens: Annotated[dict[BranchField, SegmentField], constrain(max_length=limits.LINKS_MAX)] = (
+        field(default_factory=dict[BranchName, SegmentId])
     )
     parents: SegmentIds = ()
     leaves: SegmentIds = ()
@@ -216,14 +194,13 @@ class Move(FrozenModel):
     commit: Commit = ""
     git_branch: Name = ""
 
-    @model_validator(mode="after")
-    def _opens_only_new(self) -> Self:
+    def check(self) -> None:
+        """Require that it opens new segments only."""
         opened = self.opens.values()
         if ROOT in opened:
             raise ValueError("would open the first segment anew")
         if not set(opened).isdisjoint((*self.parents, *self.leaves, *self.forgets)):
             raise ValueError("opens a segment that it stands on or leaves")
-        return self
 
 
 class Lineage(FrozenModel):
@@ -237,12 +214,15 @@ class Lineage(FrozenModel):
 
     move: RecordIdField | None = None
     parents: SegmentIds = ()
-    given_up: dict[RecordIdField, SegmentIds] = Field(
-        default_factory=dict[RecordId, tuple[SegmentId, ...]],
-        max_length=limits.LINEAGE_SEGMENTS_MAX,
-    )
+    given_up: Annotated[
+        dict[RecordIdField, SegmentIds], constrain(max_length=limits.LINEAGE_SEGMENTS_MAX)
+    ] = field(default_factory=dict[RecordId, tuple[SegmentId, ...]])
     undone: RecordIds = ()
     base: SegmentIds = ()
+
+
+_Line = Annotated[StrictInt, constrain(ge=0, le=10_000_000)]
+_Size = Annotated[StrictInt, constrain(ge=0, le=1_000_000_000)]
 
 
 class Citation(FrozenModel):
@@ -253,13 +233,13 @@ class Citation(FrozenModel):
     the lines beside them; `blob` is git's hash of the file.
     """
 
-    path: Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
-    first: StrictInt = Field(default=0, ge=0, le=10_000_000)
-    last: StrictInt = Field(default=0, ge=0, le=10_000_000)
-    symbol: Annotated[str, Field(max_length=200, pattern=r"^[\w$.:]*$")] = ""
+    path: Annotated[str, constrain(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    first: _Line = 0
+    last: _Line = 0
+    symbol: Annotated[str, constrain(max_length=200, pattern=r"^[\w$.:]*$")] = ""
     text: Commit = ""
-    count: StrictInt = Field(default=0, ge=0, le=10_000_000)
-    size: StrictInt = Field(default=0, ge=0, le=1_000_000_000)
+    count: _Line = 0
+    size: _Size = 0
     around: Commit = ""
     blob: Commit = ""
     commit: Commit = ""
@@ -276,37 +256,35 @@ class Record(FrozenModel):
     interrupted, or that happened in another clone.
     """
 
-    schema_version: StrictInt = Field(default=SCHEMA_VERSION, ge=1)
+    schema_version: Annotated[StrictInt, constrain(ge=1)] = SCHEMA_VERSION
     id: RecordIdField
     kind: Kind
     layer: Layer = "archival"
     key: Key = ""
-    content: Text = Field(min_length=1)  # what is empty is left out of the file
+    content: Annotated[Text, constrain(min_length=1)]  # what is empty is left out of the file
     title: Title = ""
     category: Label = ""
     tags: Tags = ()
-    importance: StrictInt = Field(
-        default=limits.IMPORTANCE_DEFAULT, ge=limits.IMPORTANCE_MIN, le=limits.IMPORTANCE_MAX
-    )
-    pinned: bool = Field(default=False, strict=True)
+    importance: Annotated[
+        StrictInt, constrain(ge=limits.IMPORTANCE_MIN, le=limits.IMPORTANCE_MAX)
+    ] = limits.IMPORTANCE_DEFAULT
+    pinned: Annotated[bool, constrain(strict=True)] = False
     expires_at: Timestamp | None = None
     phase: Phase | None = None
     segment: SegmentField | None = None
     branch: BranchField | None = None
-    # made by a function, because pydantic copies a default value for each record
-    lineage: Lineage = Field(default_factory=lambda: _NO_LINEAGE)
+    lineage: Lineage = _NO_LINEAGE
     supersedes: RecordIds = ()
     derived_from: SourceIds = ()
     erases: RecordIds = ()
-    cites: Annotated[tuple[Citation, ...], Field(max_length=limits.CITES_MAX)] = ()
+    cites: Annotated[tuple[Citation, ...], constrain(max_length=limits.CITES_MAX)] = ()
     move: Move | None = None
-    meta: MetaField = Field(default_factory=dict[str, JsonValue])
+    meta: MetaField = field(default_factory=dict[str, JsonValue])
     scope: Scope
-    origin: Origin = Field(default_factory=lambda: _NO_ORIGIN)
+    origin: Origin = _NO_ORIGIN
     created_at: Timestamp
 
-    @model_validator(mode="after")
-    def _refuse_foreign(self) -> Self:
+    def check(self) -> None:
         """Refuse what no use case writes, however well each field is formed."""
         texts = self._texts()
         if (
@@ -324,7 +302,6 @@ class Record(FrozenModel):
         most = _CONTENT_CHARS_MAX.get(self.kind)
         if most is not None and len(self.content) > most:
             raise ValueError(f"a {self.kind} of {len(self.content):,} characters: {most:,} at most")
-        return self
 
     def _check_references(self) -> None:
         if self.id in self.supersedes or self.id in self.derived_from or self.id in self.erases:

@@ -5,8 +5,7 @@ They are JSON, because programs store a snapshot beside their results and compar
 
 from typing import Final, Literal, TypedDict
 
-from pydantic import JsonValue
-
+from memory_mcp.domain.json_input import JsonValue
 from memory_mcp.frozen import frozen
 
 ResourceClass = Literal["local_data", "github", "huggingface"]

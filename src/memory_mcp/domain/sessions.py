@@ -3,10 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
-
 from memory_mcp.domain import limits
-from memory_mcp.domain.fields import RecordIds
+from memory_mcp.domain.checked import FrozenModel, constrain
+from memory_mcp.domain.fields import AwareTime, RecordIds
 from memory_mcp.frozen import frozen
 
 
@@ -51,21 +50,22 @@ class ContextSettings:
     interval: int = 10
 
 
-class _EventBase(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+_EventName = Annotated[str, constrain(max_length=limits.EVENT_NAME_CHARS_MAX)]
 
+
+class _EventBase(FrozenModel):
     v: Literal[1] = 1
-    session: str = Field(default="", max_length=limits.EVENT_NAME_CHARS_MAX)
-    branch: str = Field(default="main", max_length=limits.BRANCH_CHARS_MAX)
-    at: AwareDatetime
+    session: _EventName = ""
+    branch: Annotated[str, constrain(max_length=limits.BRANCH_CHARS_MAX)] = "main"
+    at: AwareTime
 
 
 class SessionEnded(_EventBase):
     """The session is over; the client keeps its transcript at this path."""
 
     event: Literal["session-end"]
-    transcript_path: str = Field(max_length=limits.EVENT_PATH_CHARS_MAX)
-    reason: str = Field(default="", max_length=limits.EVENT_NAME_CHARS_MAX)
+    transcript_path: Annotated[str, constrain(max_length=limits.EVENT_PATH_CHARS_MAX)]
+    reason: _EventName = ""
 
 
 class ConversationCompacted(_EventBase):
@@ -82,16 +82,12 @@ class ConversationRewound(_EventBase):
     """
 
     event: Literal["rewound"]
-    since: AwareDatetime | Literal[""] = ""
-    until: AwareDatetime | Literal[""] = ""
+    since: AwareTime | Literal[""] = ""
+    until: AwareTime | Literal[""] = ""
     ids: RecordIds = ()
 
 
 SessionEvent = SessionEnded | ConversationCompacted | ConversationRewound
-
-SESSION_EVENT: Final[TypeAdapter[SessionEvent]] = TypeAdapter(
-    Annotated[SessionEvent, Field(discriminator="event")], config=ConfigDict(defer_build=True)
-)
 
 
 @frozen

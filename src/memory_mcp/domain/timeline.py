@@ -1,14 +1,14 @@
 """The timeline as a value: segments, checkpoints, left lines, and phases."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
-from pydantic import ConfigDict, Field
-
+from memory_mcp.domain.checked import FrozenModel, constrain
 from memory_mcp.domain.fields import (
     BranchField,
     CheckpointField,
@@ -34,7 +34,7 @@ from memory_mcp.domain.ids import (
     parse_id_time,
 )
 from memory_mcp.domain.limits import LINEAGE_SEGMENTS_MAX, REVISION_MAX, TIMELINE_SEGMENTS_MAX
-from memory_mcp.domain.record import Approval, FrozenModel, Lineage, Record, Timestamp
+from memory_mcp.domain.record import Approval, Lineage, Record, Timestamp
 from memory_mcp.frozen import frozen
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,7 +85,7 @@ class Anchor(FrozenModel):
     git_branch: Name = ""
 
 
-_MANY: Final = Field(max_length=TIMELINE_SEGMENTS_MAX)
+_MANY: Final = constrain(max_length=TIMELINE_SEGMENTS_MAX)
 
 
 class AbandonedSegments(FrozenModel):
@@ -161,31 +161,29 @@ class Timeline(FrozenModel):
     these. Segments of which another git branch has the files may be missing in between.
     """
 
-    segments: Annotated[dict[SegmentId, Segment], _MANY] = Field(
+    segments: Annotated[dict[SegmentId, Segment], _MANY] = field(
         default_factory=dict[SegmentId, Segment]
     )
     left: Annotated[frozenset[SegmentField], _MANY] = frozenset()
     forgotten: Annotated[frozenset[SegmentField], _MANY] = frozenset()
-    checkpoints: Annotated[dict[CheckpointId, Checkpoint], _MANY] = Field(
+    checkpoints: Annotated[dict[CheckpointId, Checkpoint], _MANY] = field(
         default_factory=dict[CheckpointId, Checkpoint]
     )
-    lines: Annotated[dict[LineId, Line], _MANY] = Field(default_factory=dict[LineId, Line])
-    given_up: Annotated[dict[RecordIdField, AbandonedSegments], _MANY] = Field(
+    lines: Annotated[dict[LineId, Line], _MANY] = field(default_factory=dict[LineId, Line])
+    given_up: Annotated[dict[RecordIdField, AbandonedSegments], _MANY] = field(
         default_factory=dict[RecordId, AbandonedSegments]
     )
     undone: Annotated[frozenset[RecordIdField], _MANY] = frozenset()
-    bases: Annotated[dict[BranchField, frozenset[SegmentField]], _MANY] = Field(
+    bases: Annotated[dict[BranchField, frozenset[SegmentField]], _MANY] = field(
         default_factory=dict[BranchName, frozenset[SegmentId]]
     )
-    anchors: Annotated[dict[RecordIdField, Anchor], _MANY] = Field(
+    anchors: Annotated[dict[RecordIdField, Anchor], _MANY] = field(
         default_factory=dict[RecordId, Anchor]
     )
     moves: Annotated[frozenset[RecordIdField], _MANY] = frozenset()
 
-    model_config = ConfigDict(ignored_types=(cached_property,))
-
     @cached_property
-    def _cache(self) -> _Cache:  # a private attribute of pydantic would be four times as slow
+    def _cache(self) -> _Cache:
         return _Cache()
 
     def change(self, moved: "MovesMade | None" = None, **changes: Any) -> "Timeline":
@@ -687,7 +685,7 @@ def make_timeline(fields: Mapping[str, Any]) -> Timeline:
         name: frozenset(cast("set[str]", values)) if isinstance(values, set) else values
         for name, values in fields.items()
     }
-    return Timeline.model_construct(None, **made)
+    return Timeline.model_construct(**made)
 
 
 def _order(checkpoint: Checkpoint) -> tuple[datetime, RecordId]:
@@ -740,8 +738,8 @@ class Head(FrozenModel):
     """
 
     project: Name
-    revision: StrictInt = Field(default=0, ge=0, le=REVISION_MAX)
-    timeline: Timeline = Field(default_factory=Timeline)
+    revision: Annotated[StrictInt, constrain(ge=0, le=REVISION_MAX)] = 0
+    timeline: Timeline = field(default_factory=Timeline)
     last: Record | None = None
     with_last: tuple[Record, ...] = ()
 

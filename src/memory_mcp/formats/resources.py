@@ -9,9 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from pydantic import JsonValue
-
-from memory_mcp.domain.json_input import load_json
+from memory_mcp.domain.json_input import JsonValue, load_json
 from memory_mcp.domain.limits import RESOURCE_ITEMS_MAX
 from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.resources import (

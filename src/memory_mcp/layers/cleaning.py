@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic import JsonValue
-
+from memory_mcp.domain.json_input import JsonValue
 from memory_mcp.domain.layers import (
     ArchivalUpdate,
     ArchivalWrite,

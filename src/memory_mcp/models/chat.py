@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 
 from memory_mcp.domain.deduplication import Classification, Judgement, StatementClass
 from memory_mcp.domain.limits import (
@@ -24,6 +24,7 @@ from memory_mcp.domain.limits import (
     LANGUAGE_TURNS_CHARS_MAX,
     MODEL_RETRY_SECONDS,
 )
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.endpoint import EndpointPurpose, ModelEndpoint
 from memory_mcp.patterns import compile_later
@@ -183,7 +184,7 @@ class ChatModel:
         self,
         url: str,
         model: str,
-        key: SecretStr | None = None,
+        key: Secret | None = None,
         *,
         seconds: float = LANGUAGE_SECONDS_MAX,
         retry_seconds: float = MODEL_RETRY_SECONDS,

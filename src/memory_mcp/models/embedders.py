@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from typing import ClassVar, Final, NoReturn, cast
 
-from pydantic import SecretStr
-
 from memory_mcp.domain.limits import (
     EMBED_ANSWER_BYTES_MAX,
     EMBED_BATCH_MAX,
@@ -25,6 +23,7 @@ from memory_mcp.domain.limits import (
     MODEL_RETRY_SECONDS,
 )
 from memory_mcp.domain.search import Chunk, PassageVectors, QueryVectors
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.endpoint import EndpointPurpose, ModelEndpoint
 
@@ -80,7 +79,7 @@ class _Endpoint(ABC):
         self,
         url: str,
         model: str,
-        key: SecretStr | None = None,
+        key: Secret | None = None,
         *,
         seconds: float = EMBED_SECONDS_MAX,
         question_seconds: float = EMBED_QUESTION_SECONDS_MAX,

@@ -10,8 +10,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
 from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.domain.limits import (
@@ -19,6 +17,7 @@ from memory_mcp.domain.limits import (
     MODEL_PAUSE_SECONDS_MIN,
     REMOTE_CONNECT_SECONDS_MAX,
 )
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.frozen import frozen
 
@@ -59,7 +58,7 @@ class ModelEndpoint:
         self,
         url: str,
         model: str,
-        key: SecretStr | None,
+        key: Secret | None,
         retry_seconds: float,
         purpose: EndpointPurpose,
     ) -> None:

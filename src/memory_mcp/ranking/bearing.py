@@ -152,10 +152,10 @@ def find_subjects(terms: Iterable[str]) -> frozenset[str]:
 def _load_subjects() -> Mapping[str, frozenset[str]]:
     """The subjects of each term."""
     import tomllib  # noqa: PLC0415  # a server's start reads no table
-    from importlib import resources  # noqa: PLC0415
+    from pkgutil import get_data  # noqa: PLC0415
 
-    file = resources.files("memory_mcp.ranking").joinpath("data", "subjects.toml")
-    rows: Mapping[str, str] = tomllib.loads(file.read_text("utf-8"))
+    data = get_data("memory_mcp.ranking", "data/subjects.toml") or b""
+    rows: Mapping[str, str] = tomllib.loads(data.decode())
     found: dict[str, frozenset[str]] = {}
     for subject, words in rows.items():
         for word in words.split():

@@ -28,7 +28,7 @@ from pydantic_core import to_json
 
 from memory_mcp import sessions
 from memory_mcp.deadlines import run_with_deadline
-from memory_mcp.domain.json_input import InputForm
+from memory_mcp.domain.input_form import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import drop_empty
 from memory_mcp.engine.workspace import Workspace

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, create_model
 
 from memory_mcp.branches.backtrack import preview_backtrack
 from memory_mcp.branches.checkpoint import clean_closeout, find_checkpoint_refusal
-from memory_mcp.domain.json_input import InputForm
+from memory_mcp.domain.input_form import InputForm
 from memory_mcp.domain.outcomes import MovePreview
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.outcomes import render_closeout, render_preview, render_trust_report

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from memory_mcp.domain.json_input import InputForm
+from memory_mcp.domain.input_form import InputForm
 from memory_mcp.domain.outcomes import Closeout, ClosingDecision, ConsolidationDraft
 
 SEVERAL: Final = BeforeValidator(lambda value: [value] if isinstance(value, str | dict) else value)

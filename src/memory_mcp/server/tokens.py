@@ -19,12 +19,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import ValidationError
 
 from memory_mcp.config.settings import Settings, find_home_folder
 from memory_mcp.disk import Disk, LockHeldError, hold_lock, unavailable
+from memory_mcp.domain.checked import FrozenModel, check_with, constrain
 from memory_mcp.domain.fields import Name
-from memory_mcp.domain.record import FrozenModel, Timestamp
+from memory_mcp.domain.record import Timestamp
 from memory_mcp.errors import InvalidRequestError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.patterns import compile_later
 
@@ -62,7 +63,7 @@ def check_project_name(name: str) -> str:
 class Project(FrozenModel):
     """A project that an identity may open: its name, and its folder if it is a checkout here."""
 
-    name: Annotated[str, AfterValidator(check_project_name)]
+    name: Annotated[str, check_with(check_project_name)]
     folder: str = ""
 
 
@@ -76,7 +77,7 @@ class Identity(FrozenModel):
     credential: str = ""
     user: Name
     team: Name | None = None
-    projects: Annotated[tuple[Project, ...], Field(max_length=PROJECTS_OF_ONE_MAX)] = ()
+    projects: Annotated[tuple[Project, ...], constrain(max_length=PROJECTS_OF_ONE_MAX)] = ()
     read_only: bool = False
     figures: bool = False
     expires_at: Timestamp | None = None

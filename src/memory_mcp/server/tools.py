@@ -25,7 +25,8 @@ from pydantic_core import to_json
 from memory_mcp import branches, memories, search, sessions, trust
 from memory_mcp.branches.backtrack import Choice
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.json_input import InputForm, keep_spoken_messages
+from memory_mcp.domain.input_form import InputForm
+from memory_mcp.domain.json_input import keep_spoken_messages
 from memory_mcp.domain.limits import PROMPT_SECONDS_MAX, RESULTS_DEFAULT
 from memory_mcp.domain.outcomes import BacktrackOutcome, BranchReady, MovePreview, Skipped
 from memory_mcp.domain.record import Approval as RecordApproval

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from math import log
 from typing import Annotated, Any, Final
 
-from pydantic import Field, StringConstraints, ValidationError
-from pydantic_core import to_json
+from pydantic_core import ValidationError, to_json
 
+from memory_mcp.domain.checked import FrozenModel, constrain
 from memory_mcp.domain.fields import (
     StrictInt,
     escape_unprintable,
@@ -25,7 +25,6 @@ from memory_mcp.domain.limits import HEAD_BYTES_MAX, RECORD_BYTES_MAX
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import (
     SCHEMA_VERSION,
-    FrozenModel,
     Record,
     drop_empty,
     format_time,
@@ -42,9 +41,9 @@ _CHECKPOINTS_SHOWN: Final = 10
 class EarlierPart(FrozenModel):
     """Where the part of a timeline is that its head goes on from: the first bytes of a file."""
 
-    file: Annotated[str, StringConstraints(pattern=r"^memory-head-[0-9a-f]{8}\.jsonl$")]
-    size: StrictInt = Field(ge=1, le=HEAD_BYTES_MAX)
-    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    file: Annotated[str, constrain(pattern=r"^memory-head-[0-9a-f]{8}\.jsonl$")]
+    size: Annotated[StrictInt, constrain(ge=1, le=HEAD_BYTES_MAX)]
+    digest: Annotated[str, constrain(pattern=r"^[0-9a-f]{64}$")]
 
 
 def dump_record(record: Record) -> bytes:

@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
-from pydantic import JsonValue
-
 from memory_mcp.domain import limits
 from memory_mcp.domain.fields import escape_unprintable, find_branch_fault
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.json_input import JsonValue
 from memory_mcp.domain.record import (
     DURABLE_KINDS,
     EPISODE_PREFIX,

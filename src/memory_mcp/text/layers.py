@@ -13,11 +13,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from pydantic import JsonValue
-
 from memory_mcp.domain import limits
 from memory_mcp.domain.fields import find_meta_fault
 from memory_mcp.domain.ids import MAIN, RecordId
+from memory_mcp.domain.json_input import JsonValue
 from memory_mcp.domain.layers import (
     ArchivalRecord,
     ArchivalUpdate,

@@ -182,9 +182,9 @@ def dump_table(
 @cache
 def load_word_table() -> WordTable:
     """The table of the package."""
-    from importlib import resources  # noqa: PLC0415  # a server's start reads no table
+    from pkgutil import get_data  # noqa: PLC0415  # a server's start reads no table
 
-    data = resources.files("memory_mcp.words").joinpath("data", _NAME).read_bytes()
+    data = get_data("memory_mcp.words", f"data/{_NAME}") or b""
     start = 4 + int.from_bytes(data[:4], "little")
     stems = zlib.decompress(data[4:start]).decode().split("\n")
     count = len(stems)

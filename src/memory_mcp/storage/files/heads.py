@@ -33,7 +33,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 from memory_mcp.deadlines import waiting_for
 from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
@@ -315,7 +314,7 @@ class LocalHeads:
         line = dump_earlier_part(whole) + b"\n"
         digest = _compute_chained("", line)
         part = EarlierPart(
-            file=f"memory-head-{uuid4().hex[:8]}.jsonl", size=len(line), digest=digest
+            file=f"memory-head-{os.urandom(4).hex()}.jsonl", size=len(line), digest=digest
         )
         if self._owned:
             self._owned.ledger.add(part.file, compute_digest(line))

@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
-from uuid import UUID
 
-from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.ids import RecordId, format_uuid
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.normalise import find_hidden_character
 from memory_mcp.domain.record import Origin
@@ -57,7 +56,7 @@ class SystemIds:
             self._last = max(milliseconds << 12, self._last + 1)
             time, counter = divmod(self._last, 1 << 12)
         value = time << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | random
-        return RecordId(str(UUID(int=value)))
+        return format_uuid(value)
 
 
 class GitProvenance:

@@ -18,13 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from memory_mcp.disk import LITTER, Disk, list_visible_names
 from memory_mcp.domain import limits
+from memory_mcp.domain.checked import build_validator
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.sessions import SESSION_EVENT, ConversationRewound, InboxEvent, SessionEnded
+from memory_mcp.domain.sessions import ConversationRewound, InboxEvent, SessionEnded, SessionEvent
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.hooks.files import (
     IDS_NOTED_MAX,
@@ -205,6 +206,6 @@ def _read_event(path: Path) -> InboxEvent:
     if not stat.S_ISREG(found.st_mode) or found.st_size > limits.EVENT_BYTES_MAX:
         raise ValueError("it is no plain file, or too large")
     try:
-        return InboxEvent(path.name, SESSION_EVENT.validate_json(path.read_bytes()))
+        return InboxEvent(path.name, build_validator(SessionEvent).validate_json(path.read_bytes()))
     except ValidationError as error:
         raise ValueError("it is no event") from error

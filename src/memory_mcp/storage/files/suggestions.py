@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError, to_json
 
 from memory_mcp.disk import Disk, LockHeldError, hold_lock
-from memory_mcp.domain.captures import SUGGESTIONS, Suggestions
+from memory_mcp.domain.captures import Suggestions
+from memory_mcp.domain.checked import build_validator
 from memory_mcp.domain.limits import LOCK_SECONDS_MAX, SUGGESTIONS_BYTES_MAX
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.threads import in_thread
@@ -39,7 +40,7 @@ class LocalSuggestions:
                 known = self._read()
                 changed = change(known)
                 if changed != known:
-                    self._disk.write(self._path, SUGGESTIONS.dump_json(changed) + b"\n")
+                    self._disk.write(self._path, to_json(changed) + b"\n")
         except LockHeldError as error:
             raise StoreUnavailableError(
                 f"{self._lock} has been held for {LOCK_SECONDS_MAX:g} s by another process. End "
@@ -51,7 +52,7 @@ class LocalSuggestions:
     def _read(self) -> Suggestions:
         try:
             with self._path.open("rb") as file:
-                return SUGGESTIONS.validate_json(file.read(SUGGESTIONS_BYTES_MAX))
+                return build_validator(Suggestions).validate_json(file.read(SUGGESTIONS_BYTES_MAX))
         except FileNotFoundError:
             return ()
         except ValidationError:

@@ -16,12 +16,12 @@ New entries and outcomes go in through the views `letter` and `fate`, one row ea
 is one transaction, and triggers keep the rules whichever process writes.
 """
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Final, assert_never
-from uuid import uuid4
 
 from memory_mcp.domain.cloud import (
     Accepted,
@@ -199,7 +199,7 @@ class SqliteOutbox:
             await self._file.write("INSERT INTO letter VALUES (?, ?, ?, ?)", rows)
 
     async def claim(self, now: float, until: float) -> Lease | None:
-        token = uuid4().hex
+        token = os.urandom(16).hex()
         rows = await self._file.rows(_CLAIM, {"now": now, "until": until, "token": token})
         if not rows:
             return None

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast
 
-from pydantic import SecretStr
-
 from memory_mcp.disk import Disk
+from memory_mcp.domain.secret import Secret
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
@@ -44,7 +43,7 @@ class KeySource:
     """
 
     origin: KeyOrigin
-    read: Callable[[], SecretStr | None]
+    read: Callable[[], Secret | None]
 
 
 class SystemKeyring:
@@ -62,7 +61,7 @@ class SystemKeyring:
         """Whether a key was stored. Reads only the file; one that cannot be read names none."""
         return base_url in self._load_urls()
 
-    def store(self, base_url: str, key: SecretStr) -> str:
+    def store(self, base_url: str, key: Secret) -> str:
         """Store the key in place of an older one; return the keyring's name."""
         with _open_keyring() as backend:  # before the first change: it may not be there at all
             name = backend.name
@@ -75,7 +74,7 @@ class SystemKeyring:
             raise
         return name
 
-    def read(self, base_url: str) -> SecretStr:
+    def read(self, base_url: str) -> Secret:
         """The key that was stored."""
         with _open_keyring() as backend:
             stored = backend.get_password(_SERVICE, base_url)
@@ -84,7 +83,7 @@ class SystemKeyring:
                 f"The keyring holds no usable key for {base_url} any more. "
                 f"Run `memory-mcp cloud login` again, {_INSTEAD}."
             )
-        return SecretStr(stored)
+        return Secret(stored)
 
     def remove(self, base_url: str) -> bool:
         """Remove the key, even if the file is lost; return whether there was one."""
