@@ -59,7 +59,7 @@ def main() -> None:
         "--before",
         type=Path,
         metavar="DIR",
-        help="another checkout, whose commands are measured in turn with these (part `commands`)",
+        help="another checkout, measured in turn with this one (parts `commands` and `growth`)",
     )
     given = parser.parse_args()
     sizes = [int(size) for size in given.sizes.split(",")]
@@ -76,11 +76,12 @@ def main() -> None:
 async def _measure(  # noqa: C901, PLR0912  # a line for each part
     part: str, folder: Path, sizes: list[int], given: argparse.Namespace
 ) -> None:
+    sources = given.before and given.before / "src"
     match part:
         case "start":
             show(measure_start(folder / "start"))
         case "commands":
-            show(measure_commands(folder / "commands", given.before and given.before / "src"))
+            show(measure_commands(folder / "commands", sources))
         case "hook":
             show(measure_hooks(folder / "hook"))
         case "search":
@@ -102,7 +103,7 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
                 for table in await measure_opening(Path(own), [s for s in sizes if s <= 10_000]):
                     show(table)
         case "growth":
-            show(await measure_growth(folder / "growth", sizes))
+            show(measure_growth(folder / "growth", sizes, sources))
         case "layers":
             with tempfile.TemporaryDirectory(dir=folder) as own:
                 show(await measure_layers(Path(own), max(sizes)))

@@ -189,6 +189,16 @@ def test_taking_in_another_clones_moves_gives_both_the_same_chains(
 
 
 @given(two_clones())
+def test_two_heads_differ_where_a_chain_does(clones: tuple[Clone, Clone]) -> None:
+    """The doctor names each branch that the head puts elsewhere than the records do."""
+    here, there = (clone.timeline for clone in clones)
+    branches = sorted({*here.branches, *there.branches})
+
+    assert here.find_differing(there) == [b for b in branches if here.chain(b) != there.chain(b)]
+    assert fold_moves(clones[0].records).find_differing(here) == []
+
+
+@given(two_clones())
 def test_no_name_stands_for_two_things(clones: tuple[Clone, Clone]) -> None:
     """A checkpoint or a line that another clone named alike keeps a name of its own."""
     records = united(*clones)

@@ -41,6 +41,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _APPROVED: Final[tuple[Approval, ...]] = ("approved", "auto")
 
+_PLACING: Final = ("segments", "forgotten", "given_up", "undone", "bases")
+"""The fields of a timeline on which its chains depend."""
+
 _ANCESTORS_MAX: Final = 64
 """Segments whose ancestors are remembered: a report names ten checkpoints and ten lines."""
 
@@ -140,6 +143,7 @@ class _Cache:
         self.branches: tuple[BranchName, ...] | None = None
         self.opened: dict[BranchName, list[SegmentId]] | None = None
         self.children: dict[SegmentId, list[SegmentId]] | None = None
+        self.parents: dict[SegmentId, tuple[SegmentId, ...]] | None = None
         self.in_effect: dict[BranchName, list[RecordId]] | None = None
         self.held: dict[BranchName | None, frozenset[SegmentId]] = {}
         self.decided: list[Checkpoint] | None = None
@@ -151,6 +155,7 @@ class _Cache:
         self.ancestors: dict[SegmentId, frozenset[SegmentId]] = {}  # of _ANCESTORS_MAX at most
         self.following: tuple[object, Timeline] | None = None
         self.beyond: tuple[Timeline, Timeline] | None = None
+        self.left: tuple[frozenset[SegmentId], list[Line]] | None = None
 
 
 class Timeline(FrozenModel):
@@ -205,9 +210,10 @@ class Timeline(FrozenModel):
         if not self.bases or not self._knows_parents(self.segments.values()):
             return self
         bare = self.change(bases={})
-        for branch, base in self.bases.items():
-            off = bare._position(branch).off
-            if not base <= bare.chain(branch) | off:
+        begun = sorted((bare.find_first(branch) or ROOT, branch) for branch in self.bases)
+        for first, branch in begun:  # what one was forked from is most of what the next one was
+            bare.ancestors(bare._parents.get(first, ()))
+            if not self.bases[branch] <= bare.chain(branch) | bare._position(branch).off:
                 return self
         return bare
 
@@ -246,12 +252,14 @@ class Timeline(FrozenModel):
         if "segments" in moved.replaced or not self._knows_parents(begun):
             return
         cache, known, opened = self._cache, before._cache, dict(before._opened)
-        children = dict(before._children)
+        children, parents_of = dict(before._children), dict(before._parents)
         for segment in begun:
+            parents_of[segment.id] = segment.parents
             opened[segment.branch] = _sort_by_age([*opened.get(segment.branch, ()), segment.id])
             for parent in segment.parents:
                 children[parent] = [*children.get(parent, ()), segment.id]
-        cache.complete, cache.opened, cache.children = True, opened, children
+        cache.complete, cache.opened = True, opened
+        cache.children, cache.parents = children, parents_of
         sealed = self._inherit_decided(before, moved)
         if known.beyond is not None and not moved.replaced:
             part, beyond = known.beyond
@@ -309,6 +317,13 @@ class Timeline(FrozenModel):
             cache[branch] = self._find_chain(self._position(branch))
         return cache[branch]
 
+    def find_differing(self, other: "Timeline") -> list[BranchName]:
+        """The branches whose chain is not the same in the other one, sorted."""
+        if all(getattr(self, name) == getattr(other, name) for name in _PLACING):
+            return []  # to walk the chains of a thousand branches twice would take seconds
+        branches = sorted({*self.branches, *other.branches})
+        return [branch for branch in branches if self.chain(branch) != other.chain(branch)]
+
     def holds(self, branch: BranchName, segments: Collection[SegmentId]) -> bool:
         """Whether all these segments are on the branch; quicker than to ask for its chain."""
         own = self._position(branch).own
@@ -356,7 +371,7 @@ class Timeline(FrozenModel):
             return _closure(starts, self.predecessors)
         if len(starts) == 1 and starts[0] in known:
             return known[starts[0]]
-        found = _closure(starts, lambda s: segments[s].parents if s != ROOT else (), known)
+        found = _closure(starts, self._parents.get, known)
         if len(starts) == 1:
             if len(known) >= _ANCESTORS_MAX:
                 del known[next(iter(known))]
@@ -365,8 +380,7 @@ class Timeline(FrozenModel):
 
     def descendants(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
         """These segments and everything that grew from them."""
-        children = self._children
-        return _closure(starts, lambda segment: children.get(segment, ()))
+        return _closure(starts, self._children.get)
 
     def decided(self) -> list[Checkpoint]:
         """The approved checkpoints of every branch, oldest first."""
@@ -414,13 +428,19 @@ class Timeline(FrozenModel):
         restore make lines of their own: another clone wrote there, unaware that the line was left
         or forgotten, or another git branch has the file of the move that left them.
         """
+        asked, known = frozenset(holding), self._cache.left
+        if known is None or known[0] != asked:
+            self._cache.left = known = asked, self._find_left_lines(asked)
+        return [*known[1]]
+
+    def _find_left_lines(self, holding: frozenset[SegmentId]) -> list[Line]:
         held = self.held()
         left = [
             line
             for line in self.lines.values()
             if not held.issuperset(line.tips) and not self.forgotten.intersection(line.tips)
         ]
-        if adrift := frozenset(holding) - held:
+        if adrift := holding - held:
             adrift -= self.ancestors(tip for line in left for tip in line.tips)
         for line in left if adrift else ():
             adrift -= self.find_restore_effect(line.branch, line).chain
@@ -473,8 +493,12 @@ class Timeline(FrozenModel):
             self.ancestors(parents),
             self._find_abandoned(branch, undoes) | gives_up,
         )
+        opened = frozenset(self._find_opened(branch))
+        # what it stands on it reaches with all before that; else what grew on the abandoned counts
+        if self._complete and reached.issuperset(opened - abandoned):
+            return reached
         on, _ = self._split_opened(branch, abandoned)
-        if self._complete and reached.issuperset(on):  # then it reaches all before them, too
+        if self._complete and reached.issuperset(on):
             return reached
         position = self._find_position(branch, abandoned)
         return reached.union(self._find_chain(position) if position else ())
@@ -577,6 +601,13 @@ class Timeline(FrozenModel):
                 for parent in segment.parents:
                     self._cache.children.setdefault(parent, []).append(segment.id)
         return self._cache.children
+
+    @property
+    def _parents(self) -> dict[SegmentId, tuple[SegmentId, ...]]:
+        """What each segment stands on."""
+        if self._cache.parents is None:
+            self._cache.parents = {s.id: s.parents for s in self.segments.values()}
+        return self._cache.parents
 
     def _position(self, branch: BranchName) -> _Position:
         cache = self._cache.positions
@@ -710,7 +741,7 @@ def _union(sets: Iterable[frozenset[SegmentId]]) -> frozenset[SegmentId]:
 
 def _closure(
     starts: Iterable[SegmentId],
-    onward: Callable[[SegmentId], Iterable[SegmentId]],
+    onward: Callable[[SegmentId], Iterable[SegmentId] | None],
     known: Mapping[SegmentId, frozenset[SegmentId]] = MappingProxyType({}),
 ) -> frozenset[SegmentId]:
     """All that is reached from the starts; `known` is what some segments reach."""
@@ -724,7 +755,7 @@ def _closure(
             seen |= known[segment]
         else:
             seen.add(segment)
-            waiting.extend(onward(segment))
+            waiting.extend(onward(segment) or ())
     return frozenset(seen)
 
 

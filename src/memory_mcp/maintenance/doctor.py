@@ -229,12 +229,11 @@ async def _check_timeline(
     timeline, folded = head.timeline, fold_moves(records).drop_spare_bases()
     complete = timeline.moves.issubset(folded.moves)
     found: list[Finding] = []
-    for branch in sorted({*timeline.branches, *folded.branches}):
-        # by what a reader sees: what was forgotten has no records to fold
-        if timeline.chain(branch) != folded.chain(branch):
-            finding = _finding("head-differs", branch, repaired=complete and repair)
-            remedy = finding.remedy if complete else _RESTORE_MOVES.format(workspace.heads.place)
-            found.append(replace(finding, remedy=remedy))
+    # by what a reader sees: what was forgotten has no records to fold
+    for branch in timeline.find_differing(folded):
+        finding = _finding("head-differs", branch, repaired=complete and repair)
+        remedy = finding.remedy if complete else _RESTORE_MOVES.format(workspace.heads.place)
+        found.append(replace(finding, remedy=remedy))
     gone = set(timeline.checkpoints) - set(folded.checkpoints)
     missing = timeline.moves - folded.moves
     if missing and (found or gone) and missing <= await _list_committed(workspace, missing):

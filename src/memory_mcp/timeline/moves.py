@@ -118,6 +118,8 @@ class _Draft:
     def drop_forgotten_checkpoints(self) -> None:
         """Drop the checkpoints that seal what was forgotten."""
         forgotten = self.now["forgotten"]
+        if not forgotten:  # nearly always: a fold of thousands of moves asks after each
+            return
         known: dict[CheckpointId, Checkpoint] = self.now["checkpoints"]
         gone = [i for i, c in known.items() if not forgotten.isdisjoint(c.seals)]
         if gone:

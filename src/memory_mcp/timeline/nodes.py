@@ -10,9 +10,11 @@ def find_parent(timeline: Timeline, node: BranchName) -> BranchName | None:
     """The node that a node was forked from; None for the root."""
     if node == MAIN:
         return None
-    fork = find_fork(timeline, node)
-    parents = [timeline.segments[s].branch for s in fork if s in timeline.segments]
-    return next((each for each in reversed(parents) if each != node), MAIN)
+    for segment in reversed(find_fork(timeline, node)):
+        known = timeline.segments.get(segment)
+        if known is not None and known.branch != node:
+            return known.branch
+    return MAIN
 
 
 def find_fork(timeline: Timeline, node: BranchName) -> tuple[SegmentId, ...]:

@@ -78,8 +78,8 @@ class DatabaseSpec:
     returns, which a derivative does without. `busy` and `damaged` are the errors to raise, `advice`
     the last sentence of `busy`. A value that is a little longer than half of `page_bytes` takes up
     a whole page. The `opening` statements run each time the file is opened, with the values that
-    the `Database` was given. A value of one of the names `lists` is a JSON list: while a statement
-    runs, a temporary table of that name has its members as `value`.
+    the `Database` was given. A value of one of the names `lists` is a frozenset of texts: while a
+    statement runs, a temporary table of that name has its members as `value`.
     """
 
     schema: str
@@ -326,30 +326,38 @@ class BoundedConnection(sqlite3.Connection):
     def make_lists(self, names: tuple[str, ...]) -> None:
         """Make the temporary tables of these names."""
         self._lists = names
+        self._fillings: dict[str, tuple[int, frozenset[str]]] = {}
         super().execute("PRAGMA temp_store = MEMORY")
         for name in names:
             super().execute(f"CREATE TEMP TABLE {name} (value TEXT PRIMARY KEY) WITHOUT ROWID")
-            super().execute(f"CREATE TEMP TABLE {name}_list (list TEXT)")
+            super().execute(f"CREATE TEMP TABLE {name}_filling (number INTEGER)")
 
-    def _fill_list(self, name: str, members: str) -> None:
+    def _fill_list(self, name: str, members: frozenset[str]) -> None:
         """Let the table of that name have these members; only those that differ are changed.
 
-        What it has stands in SQLite, because a transaction that is rolled back takes it along. No
-        list stands there while it is changed: where that is cut short, the next begins anew.
+        The number of its filling stands in SQLite, because a transaction that is rolled back takes
+        it along. None stands there while it is changed: where that is cut short, the next begins
+        anew.
         """
-        known = super().execute(f"SELECT list FROM {name}_list").fetchone()
-        if known == (members,):
+        number, before = self._fillings.get(name, (0, frozenset[str]()))
+        known = super().execute(f"SELECT number FROM {name}_filling").fetchone()
+        if known == (number,) and before == members:
             return
-        super().execute(f"DELETE FROM {name}_list")
-        if known is None:
+        super().execute(f"DELETE FROM {name}_filling")
+        if known != (number,):
             super().execute(f"DELETE FROM {name}")
-        before, now = set(json.loads(known[0] if known else "[]")), set(json.loads(members))
+            before = frozenset[str]()
         for change, some in (
-            (f"DELETE FROM {name} WHERE value IN (SELECT value FROM json_each(?))", before - now),
-            (f"INSERT INTO {name} SELECT value FROM json_each(?)", now - before),
+            (
+                f"DELETE FROM {name} WHERE value IN (SELECT value FROM json_each(?))",
+                before - members,
+            ),
+            (f"INSERT INTO {name} SELECT value FROM json_each(?)", members - before),
         ):
-            super().execute(change, (json.dumps([*some]),))
-        super().execute(f"INSERT INTO {name}_list VALUES (?)", (members,))
+            if some:
+                super().execute(change, (json.dumps([*some]),))
+        self._fillings[name] = number + 1, members
+        super().execute(f"INSERT INTO {name}_filling VALUES (?)", (number + 1,))
 
     def start_clock(self) -> None:
         """Begin to interrupt statements that run out of time."""

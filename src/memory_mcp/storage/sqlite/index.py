@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_args
@@ -61,7 +61,7 @@ from memory_mcp.storage.sqlite.schema import (
 from memory_mcp.storage.stored import make_candidate, measure_rarity
 from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 
-Values = dict[str, str | int | None]
+Values = dict[str, str | int | frozenset[SegmentId] | None]
 T = TypeVar("T")
 
 _ABANDONED: Final = """EXISTS (
@@ -168,18 +168,9 @@ _CONDITIONS: Final = {
 """The condition on `r` for each filter that is one value."""
 
 
-_CHAINS_KEPT: Final = 8
-"""A call asks about the same chain several times, and one may have a thousand segments."""
-
-
 def view_parameters(view: View) -> Values:
-    """The named values that `VISIBLE` needs; `chain` is a list of the database, too."""
-    return {"chain": _dump_chain(view.chain), "now": format_time(view.now)}
-
-
-@lru_cache(maxsize=_CHAINS_KEPT)
-def _dump_chain(chain: frozenset[SegmentId]) -> str:
-    return json.dumps(sorted(chain))
+    """The named values that `VISIBLE` needs; `chain` is a list of the database."""
+    return {"chain": view.chain, "now": format_time(view.now)}
 
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
