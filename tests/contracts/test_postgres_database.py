@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
@@ -25,8 +25,8 @@ from memory_mcp.errors import (
     StoreDamagedError,
     StoreUnavailableError,
 )
-from memory_mcp.storage.postgres import schema
-from memory_mcp.storage.postgres.database import Postgres, Principal, fetch
+from memory_mcp.storage.postgres import follow_changes, schema
+from memory_mcp.storage.postgres.database import Postgres, Principal, connect, fetch
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
@@ -511,3 +511,56 @@ async def test_who_holds_a_lock_has_a_connection_left_to_work_with(postgres_url:
 
     assert sorted(done) == [0, 1, 2]
     await bank.database.aclose()
+
+
+async def test_what_changes_before_it_is_listened_for_is_noted_too(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start that takes a while, as at load, must not hide what others forget meanwhile."""
+    may_listen, asked = asyncio.Event(), asyncio.Event()
+    listen = Postgres.listen
+
+    async def listen_late(self: Postgres, channel: str, hear: Callable[[str], None]) -> None:
+        asked.set()
+        await may_listen.wait()
+        await listen(self, channel, hear)
+
+    monkeypatch.setattr(Postgres, "listen", listen_late)
+    here, leaving = new_bank(postgres_url), asyncio.Event()
+    there = open_bank(postgres_url, here.owner)
+    early, late = asyncio.Event(), asyncio.Event()
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        group.create_task(follow_changes([there], early.set, leaving))
+        await asked.wait()
+        await PostgresRecords(here, make_fields).put(Scribe().record())
+        assert not early.is_set()
+        may_listen.set()
+        await early.wait()
+        group.create_task(follow_changes([there], late.set, leaving))
+        await late.wait()
+        leaving.set()
+    for bank in (here, there):
+        await bank.database.aclose()
+
+
+async def test_a_connection_that_nobody_wants_any_more_is_opened_and_closed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that leaves as soon as it came would else log an error of asyncpg's."""
+    opened: list[Any] = []
+    begin: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    async def watched(*arguments: Any, **named: Any) -> Any:
+        opened.append(await begin(*arguments, **named))
+        return opened[-1]
+
+    monkeypatch.setattr(asyncpg, "connect", watched)
+    connecting = asyncio.create_task(connect(postgres_url))
+    for _ in range(3):  # it is under way
+        await asyncio.sleep(0)
+    connecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+
+    (connection,) = opened
+    assert connection.is_closed()
