@@ -15,7 +15,7 @@ from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import DATABASE_POOL_SECONDS_MAX
 from memory_mcp.domain.record import Move
-from memory_mcp.domain.search import Stated
+from memory_mcp.domain.search import Filters, Stated
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
@@ -26,7 +26,13 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.storage.postgres import follow_changes, schema
-from memory_mcp.storage.postgres.database import Postgres, Principal, connect, fetch
+from memory_mcp.storage.postgres.database import (
+    Postgres,
+    Principal,
+    _number_parameters,  # pyright: ignore[reportPrivateUsage]  # EXPLAIN takes no named values
+    connect,
+    fetch,
+)
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
@@ -109,6 +115,7 @@ async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
         empty_url,
         f"ALTER TABLE {schema.NAMESPACE}.lookup DROP segment",
         f"DROP FUNCTION {schema.NAMESPACE}.look_up(tsquery, text[])",
+        f"DROP INDEX {schema.NAMESPACE}.entry_of_layer",
         f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 6",
     )
 
@@ -463,6 +470,67 @@ async def test_a_connection_plans_a_statement_once(postgres_url: str, scribe: Sc
     assert len(plans) >= 3
     assert {row[0] for row in plans} == {0}
     await bank.database.aclose()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index_used"),
+    [
+        (Filters(kinds=frozenset({"pattern"})), "entry_by_rank"),
+        (Filters(layer="core"), "entry_of_layer"),
+    ],
+)
+async def test_a_plan_that_is_kept_knows_what_is_rare(
+    empty_url: str,
+    scribe: Scribe,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: Filters,
+    index_used: str,
+) -> None:
+    """Else it walks back through all memories for the few of a kind, a second among a million."""
+    bank = new_bank(empty_url, connections_max=1)
+    index = PostgresIndex(bank, make_fields)
+    await index.mark_complete()
+    common = scribe.record("apple", segment=HERE)
+    rare = scribe.record("pear", kind="pattern", layer="core", segment=None)
+    await index.add([common, rare])
+    _multiply(empty_url, common.id, 20_000)
+    asked: list[tuple[str, Any]] = []
+
+    async def note(connection: Any, statement: str, values: Any) -> Any:
+        asked.append((statement, values))
+        return await fetch(connection, statement, values)
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", note)
+    assert await index.find(seen(scribe), wanted, 200) == [rare.id]
+    ((statement, values),) = asked
+    text, names = _number_parameters(statement)
+    quoted = [f"'{values[name]}'" for name in names]
+
+    async def explain(connection: Any) -> str:
+        await connection.execute(f"PREPARE kept AS {text}")
+        rows = await connection.fetch(f"EXPLAIN EXECUTE kept ({', '.join(quoted)})")
+        return "\n".join(row[0] for row in rows)
+
+    plan = await bank.database.run(explain)
+    assert f"using {index_used} on entry r" in plan or f"on {index_used} " in plan
+    await bank.database.aclose()
+
+
+def _multiply(url: str, record_id: str, times: int) -> None:
+    """Let there be so many more entries like this one."""
+    columns = execute(
+        url,
+        "SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns "
+        f"WHERE table_schema = '{schema.NAMESPACE}' AND table_name = 'entry' "
+        "AND is_generated = 'NEVER' AND is_identity = 'NO' AND column_name <> 'id'",
+    )[0][0]
+    execute(
+        url,
+        f"INSERT INTO {schema.NAMESPACE}.entry (id, {columns}) "
+        f"SELECT id || '-' || n, {columns} FROM {schema.NAMESPACE}.entry, "
+        f"generate_series(1, {times}) n WHERE id = '{record_id}'",
+        f"ANALYZE {schema.NAMESPACE}.entry",
+    )
 
 
 async def test_of_a_timeline_most_of_the_head_is_made_once(
