@@ -246,6 +246,17 @@ def copied_tables(
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def patient_servers() -> Generator[None]:
+    """Let a server end what it does beside the calls, such as rendering, however busy the machine.
+
+    Clients do not wait that long, so a real one leaves it to the next start.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("memory_mcp.server.main._LEAVE_SECONDS_MAX", 30.0)
+        yield
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """The folder of a project that nobody has worked in yet."""

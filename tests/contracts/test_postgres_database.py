@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]
@@ -15,7 +15,7 @@ from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import DATABASE_POOL_SECONDS_MAX
 from memory_mcp.domain.record import Move
-from memory_mcp.domain.search import Stated
+from memory_mcp.domain.search import Filters, Stated
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
@@ -25,8 +25,14 @@ from memory_mcp.errors import (
     StoreDamagedError,
     StoreUnavailableError,
 )
-from memory_mcp.storage.postgres import schema
-from memory_mcp.storage.postgres.database import Postgres, Principal, fetch
+from memory_mcp.storage.postgres import follow_changes, schema
+from memory_mcp.storage.postgres.database import (
+    Postgres,
+    Principal,
+    _number_parameters,  # pyright: ignore[reportPrivateUsage]  # EXPLAIN takes no named values
+    connect,
+    fetch,
+)
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
@@ -109,6 +115,7 @@ async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
         empty_url,
         f"ALTER TABLE {schema.NAMESPACE}.lookup DROP segment",
         f"DROP FUNCTION {schema.NAMESPACE}.look_up(tsquery, text[])",
+        f"DROP INDEX {schema.NAMESPACE}.entry_of_layer",
         f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 6",
     )
 
@@ -465,6 +472,67 @@ async def test_a_connection_plans_a_statement_once(postgres_url: str, scribe: Sc
     await bank.database.aclose()
 
 
+@pytest.mark.parametrize(
+    ("wanted", "index_used"),
+    [
+        (Filters(kinds=frozenset({"pattern"})), "entry_by_rank"),
+        (Filters(layer="core"), "entry_of_layer"),
+    ],
+)
+async def test_a_plan_that_is_kept_knows_what_is_rare(
+    empty_url: str,
+    scribe: Scribe,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: Filters,
+    index_used: str,
+) -> None:
+    """Else it walks back through all memories for the few of a kind, a second among a million."""
+    bank = new_bank(empty_url, connections_max=1)
+    index = PostgresIndex(bank, make_fields)
+    await index.mark_complete()
+    common = scribe.record("apple", segment=HERE)
+    rare = scribe.record("pear", kind="pattern", layer="core", segment=None)
+    await index.add([common, rare])
+    _multiply(empty_url, common.id, 20_000)
+    asked: list[tuple[str, Any]] = []
+
+    async def note(connection: Any, statement: str, values: Any) -> Any:
+        asked.append((statement, values))
+        return await fetch(connection, statement, values)
+
+    monkeypatch.setattr("memory_mcp.storage.postgres.database.fetch", note)
+    assert await index.find(seen(scribe), wanted, 200) == [rare.id]
+    ((statement, values),) = asked
+    text, names = _number_parameters(statement)
+    quoted = [f"'{values[name]}'" for name in names]
+
+    async def explain(connection: Any) -> str:
+        await connection.execute(f"PREPARE kept AS {text}")
+        rows = await connection.fetch(f"EXPLAIN EXECUTE kept ({', '.join(quoted)})")
+        return "\n".join(row[0] for row in rows)
+
+    plan = await bank.database.run(explain)
+    assert f"using {index_used} on entry r" in plan or f"on {index_used} " in plan
+    await bank.database.aclose()
+
+
+def _multiply(url: str, record_id: str, times: int) -> None:
+    """Let there be so many more entries like this one."""
+    columns = execute(
+        url,
+        "SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns "
+        f"WHERE table_schema = '{schema.NAMESPACE}' AND table_name = 'entry' "
+        "AND is_generated = 'NEVER' AND is_identity = 'NO' AND column_name <> 'id'",
+    )[0][0]
+    execute(
+        url,
+        f"INSERT INTO {schema.NAMESPACE}.entry (id, {columns}) "
+        f"SELECT id || '-' || n, {columns} FROM {schema.NAMESPACE}.entry, "
+        f"generate_series(1, {times}) n WHERE id = '{record_id}'",
+        f"ANALYZE {schema.NAMESPACE}.entry",
+    )
+
+
 async def test_of_a_timeline_most_of_the_head_is_made_once(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -511,3 +579,56 @@ async def test_who_holds_a_lock_has_a_connection_left_to_work_with(postgres_url:
 
     assert sorted(done) == [0, 1, 2]
     await bank.database.aclose()
+
+
+async def test_what_changes_before_it_is_listened_for_is_noted_too(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start that takes a while, as at load, must not hide what others forget meanwhile."""
+    may_listen, asked = asyncio.Event(), asyncio.Event()
+    listen = Postgres.listen
+
+    async def listen_late(self: Postgres, channel: str, hear: Callable[[str], None]) -> None:
+        asked.set()
+        await may_listen.wait()
+        await listen(self, channel, hear)
+
+    monkeypatch.setattr(Postgres, "listen", listen_late)
+    here, leaving = new_bank(postgres_url), asyncio.Event()
+    there = open_bank(postgres_url, here.owner)
+    early, late = asyncio.Event(), asyncio.Event()
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        group.create_task(follow_changes([there], early.set, leaving))
+        await asked.wait()
+        await PostgresRecords(here, make_fields).put(Scribe().record())
+        assert not early.is_set()
+        may_listen.set()
+        await early.wait()
+        group.create_task(follow_changes([there], late.set, leaving))
+        await late.wait()
+        leaving.set()
+    for bank in (here, there):
+        await bank.database.aclose()
+
+
+async def test_a_connection_that_nobody_wants_any_more_is_opened_and_closed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that leaves as soon as it came would else log an error of asyncpg's."""
+    opened: list[Any] = []
+    begin: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    async def watched(*arguments: Any, **named: Any) -> Any:
+        opened.append(await begin(*arguments, **named))
+        return opened[-1]
+
+    monkeypatch.setattr(asyncpg, "connect", watched)
+    connecting = asyncio.create_task(connect(postgres_url))
+    for _ in range(3):  # it is under way
+        await asyncio.sleep(0)
+    connecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+
+    (connection,) = opened
+    assert connection.is_closed()

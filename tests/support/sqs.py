@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import pytest
 
+from memory_mcp.domain import limits
+
 __all__ = ["Queues", "client_of", "sqs", "sqs_server"]
 
 ENVIRONMENT: Final = {
@@ -54,7 +56,12 @@ def sqs_server() -> Generator[str]:
 
 @pytest.fixture
 def sqs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Queues:
-    """Queues on a server of our own, which is started when the first one is made."""
+    """Queues on a server of our own, which is started when the first one is made.
+
+    On a busy machine it may take longer than a session waits for it.
+    """
+    for limit in ("NUDGE_SECONDS_MAX", "NUDGE_TAKE_SECONDS_MAX"):
+        monkeypatch.setattr(limits, limit, 60.0)
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("botocore.session.create_loader", _shared_loader)

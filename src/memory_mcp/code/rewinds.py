@@ -171,7 +171,7 @@ async def _find_leading(workspace: Workspace, written: Sequence[Record]) -> list
             forgotten = await load_records(bank, sorted(set(record.supersedes) - ids))
             said = frozenset(old.statement for old in forgotten if old.statement)
             again = Filters(statements=said, kinds=MEMORY_KINDS)
-            counts = bool(said) and not await bank.index.count(view, again)
+            counts = bool(said) and not await bank.index.find(view, again, 1)
         if counts:
             leading.append(record)
     return leading

@@ -243,7 +243,7 @@ async def _filters_match_nothing(workspace: Workspace, filters: Filters, view: V
     if filters == Filters():
         return False
     banks = workspace.banks_of(filters.reach)
-    return not any(await gather_all(bank.index.count(view, filters) for bank in banks))
+    return not any(await gather_all(bank.index.find(view, filters, 1) for bank in banks))
 
 
 async def _find(workspace: Workspace, asked: _Query, head: Head) -> SearchResults:

@@ -54,15 +54,21 @@ class _Line:
     """The connection by which this process hears of all changes in a database.
 
     It names nobody, so it sees no row: what is announced is the number of a bank, and each follower
-    is told of its own. After an outage every one is told, for all that was missed.
+    is told of its own. Nobody hears what is announced before the connection listens, at the start
+    or in an outage: so every follower is told once it does, or once it joins.
     """
 
     def __init__(self, url: str) -> None:
         self._database = Postgres(url, Principal("", "", ""))
         self._pause = _PAUSE_SECONDS_MIN
-        self._heard = False
+        self._listens = False
         self.followers: set[_Follower] = set()
         self.listening = asyncio.create_task(self._listen())
+
+    def join(self, follower: _Follower) -> None:
+        self.followers.add(follower)
+        if self._listens:
+            follower.note()
 
     async def _listen(self) -> None:
         while True:
@@ -70,15 +76,15 @@ class _Line:
                 await self._database.listen(CHANNEL, self._hear)
             except StoreError as error:
                 _LOG.info("Changes of others are not heard of: %s", error)
+            self._listens = False
             await asyncio.sleep(self._pause)
             self._pause = min(2 * self._pause, _PAUSE_SECONDS_MAX)
 
     def _hear(self, payload: str) -> None:
-        self._pause = _PAUSE_SECONDS_MIN
-        missed, self._heard = self._heard and not payload, True
+        self._pause, self._listens = _PAUSE_SECONDS_MIN, True
         number, _, speaker = payload.partition(" ")
         for each in tuple(self.followers):
-            if missed or (payload and speaker != each.speaker and int(number) in each.banks):
+            if not payload or (speaker != each.speaker and int(number) in each.banks):
                 each.note()
 
 
@@ -91,7 +97,8 @@ async def follow_changes(
 ) -> None:
     """Call `note` when another process has changed these banks, until this one leaves.
 
-    After an outage it is called once for all that was missed.
+    It is called once for all that was changed before this is heard of: at the start, and after an
+    outage.
     """
     following = asyncio.create_task(_follow(banks, note))
     try:
@@ -107,7 +114,7 @@ async def _follow(banks: Sequence[Bank], note: Callable[[], None]) -> None:
     follower = _Follower(await _find_numbers(banks), database.speaker, note)
     lines = _LINES.setdefault(asyncio.get_running_loop(), {})
     line = lines.get(database.url) or lines.setdefault(database.url, _Line(database.url))
-    line.followers.add(follower)
+    line.join(follower)
     try:
         await asyncio.Event().wait()  # until it is cancelled
     finally:

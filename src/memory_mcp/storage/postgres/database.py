@@ -373,9 +373,20 @@ async def _keep_session(_connection: Connection) -> None:
 
 
 async def connect(url: str) -> Any:
-    """A connection by itself, outside of any pool."""
-    opening: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return await opening(url, timeout=DATABASE_CONNECT_SECONDS_MAX)
+    """A connection by itself, outside of any pool.
+
+    What is cancelled meanwhile waits for it and closes it: asyncpg, cut short just when the line
+    stands, leaves an error behind that nobody can await.
+    """
+    begin: Any = asyncpg.connect  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    opening = asyncio.ensure_future(begin(url, timeout=DATABASE_CONNECT_SECONDS_MAX))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await asyncio.wait([opening])
+        if opening.exception() is None:
+            opening.result().terminate()
+        raise
 
 
 async def fetch(connection: Connection, statement: str, values: Mapping[str, Any]) -> Rows:

@@ -387,8 +387,14 @@ BEGIN
 END $$;
 """
 
+_NEWEST_OF_LAYER: Final = """
+-- the newest of a layer, wherever they stand; the other index has them segment by segment
+CREATE INDEX entry_of_layer ON entry (bank, layer, id) WHERE layer <> 'archival';
+"""
+
 MIGRATIONS: Final = (
     _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS, _PLACES,
+    _NEWEST_OF_LAYER,
 )  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 

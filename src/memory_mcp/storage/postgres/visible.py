@@ -54,7 +54,6 @@ _CONDITIONS: Final = {
     "category": "r.category = :category AND r.category <> ''",
     "key": "r.key = :key AND r.key <> ''",
     "key_beginning": "r.key <> '' AND starts_with(r.key, :key_beginning)",
-    "kinds": "r.kind = ANY(:kinds)",
     "phase": "r.phase = :phase",
     "segments": "r.segment = ANY(:segments)",
     "branch": "r.branch = :branch",
@@ -84,7 +83,6 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
         "key": None if begins else filters.key or None,
         "key_beginning": filters.key.removesuffix("*") if begins else None,
         "category": filters.category.casefold() or None,
-        "kinds": sorted(filters.kinds) or None,
         "phase": filters.phase,
         "segments": None if filters.segments is None else sorted(filters.segments),
         "branch": filters.branch,
@@ -97,8 +95,12 @@ def build_filter(filters: Filters) -> tuple[str, Values]:
     }
     values = {name: value for name, value in given.items() if value is not None}
     conditions = ["r.bank = :bank", *(_CONDITIONS[name] for name in values)]
-    if filters.layer is not None:  # spelt out, or no plan could use the index of the others
+    # spelt out, because a plan that is kept must know how rare they are
+    if filters.layer is not None:
         conditions.append(f"r.layer = '{filters.layer}'")
+    if filters.kinds:
+        named = ",".join(kind for kind in get_args(Kind) if kind in filters.kinds)
+        conditions.append(f"r.kind = ANY ('{{{named}}}')")
     if filters.history:
         conditions.append("(r.recalled OR r.kind = 'tombstone')")
     elif not filters.by_statement:

@@ -7,7 +7,6 @@ two facts no nearness lifts the score, and where it cannot tell the score never 
 """
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache, partial
 from itertools import chain
@@ -72,14 +71,14 @@ def measure_overlap(new: Statement, old: Statement) -> tuple[float, float]:
     All figures of a dimension count as one word. Of more sentences than the other text has, those
     count that are most like its own.
     """
+    in_terms, held = _share_words(new.terms, old.terms)
     if _is_document(new.text) or _is_document(old.text):
-        return _overlap(new.terms, old.terms), _containment(new.terms, old.terms)
+        return in_terms, held
     few, many = sorted((_read_frames(new.text), _read_frames(old.text)), key=len)
     if 0 < len(few) < len(many):
         many = tuple({max(many, key=partial(_overlap, one)): None for one in few})
-    ours, theirs = (list(chain.from_iterable(frames)) for frames in (few, many))
-    shared = max(_overlap(new.terms, old.terms), _overlap(ours, theirs))
-    return shared, _containment(ours, theirs)
+    in_frames, held = _share_words([*chain(*few)], [*chain(*many)])
+    return max(in_terms, in_frames), held
 
 
 @lru_cache(maxsize=256)
@@ -99,16 +98,19 @@ def _read_frame(text: str) -> tuple[str, ...]:
 
 
 def _overlap(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Dice's coefficient; little words count little."""
-    mine, other = Counter(ours), Counter(theirs)
-    total = _weigh(mine) + _weigh(other)
-    return 2 * _weigh(mine & other) / total if total else 0.0
+    return _share_words(ours, theirs)[0]
 
 
-def _containment(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Which share of the shorter one's words the longer one has."""
-    mine, other = Counter(ours), Counter(theirs)
-    return _weigh(mine & other) / (min(_weigh(mine), _weigh(other)) or 1.0)
+def _share_words(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
+    """Dice's coefficient, and which share of the shorter one's words the longer one has.
+
+    Little words count little.
+    """
+    mine, other = _weigh(ours), _weigh(theirs)
+    shared = sum(min(weight, other[word]) for word, weight in mine.items() if word in other)
+    ours_weigh, theirs_weigh = sum(mine.values()), sum(other.values())
+    total = ours_weigh + theirs_weigh
+    return 2 * shared / total if total else 0.0, shared / (min(ours_weigh, theirs_weigh) or 1.0)
 
 
 @cache
@@ -117,9 +119,12 @@ def _little_words() -> frozenset[str]:
     return little | {"i", "my", "user", "be"}
 
 
-def _weigh(counts: Counter[str]) -> float:
-    little = _little_words()
-    return sum(n * (_LITTLE_WEIGHT if word in little else 1.0) for word, n in counts.items())
+def _weigh(found: Sequence[str]) -> dict[str, float]:
+    """Each word with what all of it counts."""
+    little, weights = _little_words(), dict[str, float]()
+    for word in found:
+        weights[word] = weights.get(word, 0.0) + (_LITTLE_WEIGHT if word in little else 1.0)
+    return weights
 
 
 def compare_facts(new: Statement, old: Statement) -> Verdict:

@@ -5,7 +5,7 @@ of `data/truths.toml`; the words of a sentence are those that merging compares, 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import Final
 
@@ -40,13 +40,15 @@ class Frame:
     """One statement: its words, what it is about, its values by kind, and how it is said.
 
     `about` are the content words, `subject` those before the place of the `predicate` (0: none is
-    known); `where` names places and people that it is limited to. `ended` is what it says is over.
-    `stated` are the words that stand as values. `exclusive` are those of `about` that name one of
-    several things that are not the same, such as staging. `general`: it speaks of all of a kind.
-    `changes`: something is other than it was. `past`: it was so once. `sourced`: it stands on
-    somebody's word. `several`: one of several.
+    known); `where` names places and people that it is limited to. `stated` are the words that stand
+    as values. `exclusive` are those of `about` that name one of several things that are not the
+    same, such as staging. `general`: it speaks of all of a kind. `several`: one of several.
+    `attributed`: it names whose word it is.
+
+    What few comparisons ask for is found when the first one does.
     """
 
+    text: str
     sentence: Sentence
     words: tuple[Word, ...]
     keys: tuple[str, ...]
@@ -56,20 +58,44 @@ class Frame:
     where: frozenset[str]
     values: Mapping[str, frozenset[str]]
     families: frozenset[str]
-    ended: frozenset[str]
     stated: frozenset[str]
     exclusive: frozenset[str]
     general: bool
-    changes: bool
-    past: bool
     supposed: bool
-    sourced: bool
+    attributed: bool
     several: bool
 
     @property
     def negations(self) -> int:
         """How often it says no."""
         return len(self.sentence.words) - len(self.words)
+
+    @property
+    def ended(self) -> frozenset[str]:
+        """The words of what it says is over."""
+        return self._ended[0]
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether something is other than it was."""
+        return self._ended[1] or bool(load_pattern("truths", "changes").search(_fold(self.text)))
+
+    @cached_property
+    def past(self) -> bool:
+        """Whether it was so once."""
+        told = self.sentence.past or self.sentence.event
+        return bool(load_pattern("truths", "past").search(_fold(self.text))) or (
+            told and not self.changes
+        )
+
+    @cached_property
+    def sourced(self) -> bool:
+        """Whether it stands on somebody's word."""
+        return self.attributed or bool(load_pattern("truths", "sourced").search(self.text))
+
+    @cached_property
+    def _ended(self) -> tuple[frozenset[str], bool]:
+        return _find_ended(_fold(self.text))
 
 
 @cache
@@ -114,19 +140,18 @@ def read_frame(text: str) -> Frame:
     plain, sources = load_pattern("truths", "attribution").subn("", straighten_quotes(text).strip())
     plain = load_pattern("truths", "holder").sub(r"\g<role> is \g<name>", plain)
     sentence = read_sentence(rewrite(plain, "truths"))
-    low = straighten_quotes(text).casefold().strip()
+    low = _fold(text)
     found = tuple(word for word in sentence.words if word.key != NOT)
     keys = tuple(_synonyms().get(word.key, word.key) for word in found)
     content = [_is_content(word, key) for word, key in zip(found, keys, strict=True)]
     predicate = _find_predicate(sentence, found)
     values = _find_values(found, low)
-    ended, over = _find_ended(low)
-    changes = over or bool(load_pattern("truths", "changes").search(low))
     about = frozenset(
         each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
     )
     stated = frozenset(w.key for w in found if w.after_copula or w.key in families())
     return Frame(
+        text,
         sentence,
         found,
         keys,
@@ -144,17 +169,17 @@ def read_frame(text: str) -> Frame:
         ),
         values=values,
         families=frozenset(values.keys() & load_table("truths")["families"].keys()),
-        ended=ended,
         stated=stated,
         exclusive=(about & opposites().keys()) - stated,
         general=not words("words", "every").isdisjoint(keys[: max(predicate, 1)]),
-        changes=changes,
-        past=bool(load_pattern("truths", "past").search(low))
-        or ((sentence.past or sentence.event) and not changes),
         supposed=bool(load_pattern("truths", "supposed").search(low)),
-        sourced=sources > 0 or bool(load_pattern("truths", "sourced").search(text)),
+        attributed=sources > 0,
         several=bool(load_pattern("truths", "several").search(low)),
     )
+
+
+def _fold(text: str) -> str:
+    return straighten_quotes(text).casefold().strip()
 
 
 def _find_predicate(sentence: Sentence, found: Sequence[Word]) -> int:
@@ -168,6 +193,8 @@ def _find_predicate(sentence: Sentence, found: Sequence[Word]) -> int:
 
 def split(key: str) -> Iterable[str]:
     """A word and the parts of a compound: "mkdocs-config" says "mkdocs", too."""
+    if "-" not in key:
+        return (key,)
     parts = [part for part in key.split("-") if len(part) >= _PART_CHARS_MIN]
     return (key, *map(stem, parts)) if len(parts) > 1 else (key,)
 

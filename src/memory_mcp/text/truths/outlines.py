@@ -61,7 +61,13 @@ def pack_outline(record: Record, *others: str) -> bytes:
     texts = [record.content]
     if record.title and record.title not in record.content:
         texts.append(f"{record.title}: {record.content}")
-    frames = (each for text in dict.fromkeys((*texts, *others)) for each in read_frames(text))
+    return _pack_texts(tuple(dict.fromkeys((*texts, *others))))
+
+
+@lru_cache(maxsize=_OUTLINES_KEPT)
+def _pack_texts(texts: tuple[str, ...]) -> bytes:
+    """The outline of these forms of a text; a new memory is compared by it, and then stored."""
+    frames = (each for text in texts for each in read_frames(text))
     return b"".join(dict.fromkeys(map(_pack_frame, frames)))
 
 
