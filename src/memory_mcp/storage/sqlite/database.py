@@ -16,7 +16,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -147,6 +147,15 @@ class Database:
         """Run a statement for each of the rows: all or none, even if the call is cancelled."""
         await asyncio.shield(self._write(statement, rows))
 
+    async def transact(self, statements: Sequence[str], values: Mapping[str, Any]) -> None:
+        """Run the statements with the same values: all or none, even if the call is cancelled."""
+
+        async def run(db: aiosqlite.Connection) -> None:
+            for statement in statements:
+                await db.execute_fetchall(statement, values)
+
+        await asyncio.shield(self._transact(run))
+
     async def wipe(self) -> None:
         """Remove what is deleted from the log.
 
@@ -181,15 +190,18 @@ class Database:
                 raise
 
     async def _write(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        if len(rows) == 1:
+            await self.change(statement, rows[0])
+            return
+        await self._transact(lambda db: db.executemany(statement, rows))
+
+    async def _transact(self, run: Callable[[aiosqlite.Connection], Awaitable[object]]) -> None:
         async with self._writing:
-            if len(rows) == 1:
-                await self.rows(statement, rows[0])
-                return
             with self._translate_errors():
                 db = await self._connection()  # the same to its end: another has no transaction
                 try:
                     await db.execute_fetchall("BEGIN IMMEDIATE")
-                    await db.executemany(statement, rows)
+                    await run(db)
                     await db.execute_fetchall("COMMIT")
                 except BaseException:
                     # left open, a transaction would lock every other session out
