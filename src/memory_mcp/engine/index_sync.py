@@ -153,7 +153,8 @@ class SelfHealingIndex:
         """
         if self.goes_on and self._catching is None:
             self.goes_on = False
-            return True
+            if not self._records.changed():  # it has come to its end, and nothing came since
+                return True
         running = self._start()
         await asyncio.wait({running}, timeout=0 if self.goes_on else seconds)
         if not running.done():  # of very many records the ids alone may take longer
@@ -399,7 +400,8 @@ class SelfHealingIndex:
         taken = await self._take_up(stored - known)
         known |= taken
         missing = sorted(stored - known, reverse=True)
-        self._from_newest = not known or missing[:1] < [min(known)]
+        await self._drop(known - stored)  # first: nobody may be answered from what git took away
+        self._from_newest = bool(missing) and (not known or missing[0] < min(known))
         adopted = len(taken)
         self.left = len(missing)
         self._compared.set()
@@ -412,7 +414,6 @@ class SelfHealingIndex:
             adopted, self.left = adopted + len(found), self.left - len(batch)
             if self._progress:
                 self._progress(adopted, len(missing) + len(taken))
-        await self._drop(known - stored)
         erased = await self._erase_late()
         await self._index.mark_complete()
         return CatchUpCounts(adopted, len(known - stored), erased)
