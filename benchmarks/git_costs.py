@@ -108,8 +108,9 @@ async def measure_following(folder: Path, *, committed: bool) -> None:
 def measure_citations(folder: Path) -> None:
     """Ten citations of lines, and ten of functions, in ten real files, all of which changed."""
     sources = sorted(Path(code.__file__).parents[1].rglob("*.py"), key=lambda p: p.stat().st_size)
-    texts = {f"f{n}.py": path.read_text("utf-8")
-             for n, path in enumerate(sources[-4 * _TEN :: 4])}  # fmt: skip
+    read = [path.read_text("utf-8") for path in sources]
+    some = [text for text in read if _list_functions("f.py", text)][-4 * _TEN :: 4]
+    texts = {f"f{n}.py": text for n, text in enumerate(some)}
     project = make_repository(folder / "ten", texts)
     tree = WorkTrees(project, project)
     history = LocalGit(tree, folder, Disk(), os.environ)
@@ -139,11 +140,15 @@ def measure_citations(folder: Path) -> None:
 
 def _choose_function(path: str, text: str) -> tuple[str, int]:
     """A function in the middle of the file, of some lines, and the last of them."""
-    known = {name: places[0] for name, places in list_symbols(path, text).items()
-             if len(places) == 1 and "." not in name and places[0][1] - places[0][0] > _LINES_MIN
-             and not places[0][0] <= 106 <= places[0][1]}  # fmt: skip
+    known = _list_functions(path, text)
     name = list(known)[len(known) // 2]
     return name, known[name][1]
+
+
+def _list_functions(path: str, text: str) -> dict[str, tuple[int, int]]:
+    return {name: places[0] for name, places in list_symbols(path, text).items()
+            if len(places) == 1 and "." not in name and places[0][1] - places[0][0] > _LINES_MIN
+            and not places[0][0] <= 106 <= places[0][1]}  # fmt: skip
 
 
 def _check_all(files: LocalCode, cites: Sequence[Citation]) -> float:

@@ -25,6 +25,7 @@ from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.storage.sqlite.database import BoundedConnection, Rows
 from memory_mcp.storage.sqlite.index import SqliteIndex
+from memory_mcp.storage.stored import compute_record_digest
 
 pytestmark = pytest.mark.anyio
 
@@ -410,3 +411,35 @@ async def test_where_records_lie_is_told_without_looking_at_each(
     few = await count_steps()
     await index.add([scribe.record("apple", segment=HERE) for _ in range(100)])
     assert await count_steps() < 2 * few
+
+
+async def test_of_what_is_set_aside_the_newest_stay(
+    index: SqliteIndex, path: Path, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Branches come and go for years; of the others no word is left."""
+    monkeypatch.setattr("memory_mcp.storage.sqlite.index.INDEX_ASIDE_RECORDS_MAX", 2)
+    words = ("zzfirst", "zzsecond", "zzthird", "zzfourth")
+    records = [scribe.record(word, segment=HERE) for word in words]
+    await index.add(records)
+    await index.set_aside({record.id for record in records[:3]})
+    digests = {record.id: compute_record_digest(record) for record in records}
+
+    assert await index.list_aside(digests) == {records[1].id, records[2].id}
+    there = b"".join(file.read_bytes() for file in files(path))
+    assert [word for word in words if word.encode() in there] == [*words[1:]]
+    assert await index.take_up(digests) == {records[1].id, records[2].id}
+    assert [len(await matched(index, word, scribe)) for word in words] == [0, 1, 1, 1]
+
+
+async def test_what_is_set_aside_does_not_take_the_places_of_what_is_there(
+    index: SqliteIndex, scribe: Scribe
+) -> None:
+    """A search looks at the newest thousand that hold a word: those of another branch are none."""
+    old, *new = [scribe.record("apple pie", segment=HERE) for _ in range(1_002)]
+    await index.add([old])
+    await index.add(new)
+    await index.set_aside({record.id for record in new})
+
+    assert [each.id for each in await matched(index, "apple", scribe)] == [old.id]
+    await index.set_aside({old.id})
+    assert await index.spellings("apple") == []

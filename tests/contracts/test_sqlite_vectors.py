@@ -13,6 +13,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Chunk, Filters
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.vectors import SqliteVectors
+from memory_mcp.storage.stored import compute_record_digest
 
 pytestmark = pytest.mark.anyio
 
@@ -203,3 +204,25 @@ async def test_only_so_many_signs_are_in_memory_as_are_asked_for(
     await other.vectors.near(MODEL, ASKED, view_of(scribe), Filters(), 5)
     [signs] = other.vectors._signs.values()  # pyright: ignore[reportPrivateUsage]
     assert len(signs) == 5
+
+
+async def test_what_git_took_and_brought_back_keeps_its_vectors(
+    doors: list[Door], scribe: Scribe
+) -> None:
+    """To encode a thousand memories again would take minutes; what has none yet gets some."""
+    door, other = doors
+    one, two, late = written(scribe, 3)
+    await door.put([(one, (away(1),)), (two, (away(2),))])
+    await door.index.add([late])
+    assert await door.near(view_of(scribe)) == [one.id, two.id]
+    records = {record.id: compute_record_digest(record) for record in (two, late)}
+    await other.index.set_aside(records)
+    for each in doors:
+        assert await each.near(view_of(scribe)) == [one.id]
+        assert await each.vectors.missing(MODEL) == 0
+
+    assert await other.index.take_up(records) == set(records)
+    for each in doors:
+        assert await each.near(view_of(scribe)) == [one.id, two.id]
+        assert await each.vectors.missing(MODEL) == 1
+        assert await each.vectors.damaged() == 0

@@ -71,7 +71,7 @@ CHANGES: Final[dict[str, tuple[str, ...]]] = {
     "a table more": ("CREATE TABLE mine (x)",),
     "an index on an expression": ("CREATE INDEX evil ON record (abs(-9223372036854775808))",),
     "statistics that mislead": ("ANALYZE",),
-    "the text of a trigger": rewritten("record_delete", "tag", "erasure"),
+    "the text of a trigger": rewritten("record_gone", "tag", "erasure"),
     "a default value": rewritten("complete", "since TEXT NOT NULL", "since TEXT DEFAULT (1)"),
     "text that is no schema": rewritten("complete", "CREATE", "CRASH"),
 }

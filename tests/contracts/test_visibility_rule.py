@@ -18,6 +18,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.ports import SearchIndex
 from memory_mcp.ranking.query import matches_filters
+from memory_mcp.storage.stored import compute_record_digest
 from memory_mcp.timeline.visibility import select_reachable, select_visible
 
 pytestmark = pytest.mark.anyio
@@ -29,8 +30,10 @@ async def compare(
     views: list[View],
     filters: Filters,
     query: tuple[str, ...],
+    *,
+    oracle: MemoryIndex | None = None,
 ) -> None:
-    oracle = MemoryIndex()
+    oracle = oracle or MemoryIndex()
     for index in (real, oracle):
         await index.add(written)
         await index.mark_complete()
@@ -117,3 +120,64 @@ async def test_what_is_visible_does_not_depend_on_the_order_of_the_records(
     assert {r.id for r in select_visible(shuffled, view)} == {
         r.id for r in select_visible(written, view)
     }
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["set aside", "set aside", "take up", "remove"]),
+        st.sets(st.integers(0, RECORDS_MAX - 1)),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(
+    written=records(),
+    views=st.lists(VIEWS, min_size=1, max_size=2),
+    filters=FILTERS,
+    query=QUERIES,
+    steps=STEPS,
+)
+@settings(max_examples=depth(15, 500))
+async def test_what_is_set_aside_is_seen_nowhere_and_comes_back_as_it_was(
+    new_index: Callable[[], SearchIndex],
+    *,
+    written: list[Record],
+    views: list[View],
+    filters: Filters,
+    query: tuple[str, ...],
+    steps: list[tuple[str, set[int]]],
+) -> None:
+    """Git takes files of records away with a branch, and brings them back with it."""
+    real, oracle = new_index(), MemoryIndex()
+    try:
+        for index in (real, oracle):
+            await index.add(written)
+            await index.mark_complete()
+        for step, numbers in steps:
+            for index in (real, oracle):
+                await play(index, step, [written[n] for n in numbers if n < len(written)])
+            asked = {record.id for record in written}  # an index may keep none of them
+            await oracle.remove(await oracle.list_aside(asked) - await real.list_aside(asked))
+            assert await real.ids() == await oracle.ids()
+        there = await oracle.ids()
+        left = [record for record in written if record.id in there]
+        await compare(real, left, views, filters, query, oracle=oracle)
+    finally:
+        await real.aclose()
+
+
+async def play(index: SearchIndex, step: str, some: list[Record]) -> None:
+    """What an index is told when files come and go; one with another text counts as new."""
+    ids = {record.id for record in some}
+    match step:
+        case "set aside":
+            await index.set_aside(ids)
+        case "remove":
+            await index.remove(ids)
+        case _:
+            digests = {record.id: compute_record_digest(record) for record in some[1:]}
+            taken = await index.take_up(digests | {r.id: "another text" for r in some[:1]})
+            assert taken <= digests.keys()
+            await index.add([record for record in some if record.id not in taken])

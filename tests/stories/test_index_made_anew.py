@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import pytest
+from doors import record_file
 
 from memory_mcp import branches, memories, search, sessions
 from memory_mcp.build import open_workspace
@@ -154,6 +155,27 @@ async def test_a_session_that_ends_leaves_the_rest_to_the_next(
     gate.set()
     async with open_workspace(settings) as built:
         assert texts(await found(built.workspace, "which tree")) == [*WORDS[1:]]
+
+
+@pytest.mark.files
+async def test_what_git_takes_once_it_is_made_anew_is_noticed_at_once(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event
+) -> None:
+    """The call that sees it made looks at the folder, too: git may have moved meanwhile."""
+    gate.set()
+    await forget_the_index(settings, tmp_path)
+    gate.clear()
+    async with open_workspace(settings) as built:
+        index = built.workspace.project.index
+        hidden = (await found(built.workspace, "which tree")).hits[0].record
+        gate.set()
+        async with asyncio.timeout(30):
+            while index_sync.CATCHING_UP in {task.get_name() for task in asyncio.all_tasks()}:  # noqa: ASYNC110  # it tells nobody
+                await asyncio.sleep(0.01)
+        assert hidden.id in await index.ids()
+        record_file(tmp_path, hidden.id).unlink()
+        await found(built.workspace, "which tree")
+        assert hidden.id not in await index.ids()
 
 
 async def test_making_it_anew_pauses_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:

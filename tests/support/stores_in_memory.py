@@ -5,7 +5,7 @@ pure rule what is visible, which makes it the oracle for the SQL. It knows no BM
 """
 
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import reduce
 from typing import Final
@@ -34,6 +34,7 @@ from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import ConflictError, IndexDamagedError, StoreDamagedError
 from memory_mcp.ranking.query import matches_filters
+from memory_mcp.storage.stored import compute_record_digest
 from memory_mcp.timeline.visibility import select_reachable, select_visible
 
 _NEAREST: Final = 4
@@ -81,6 +82,9 @@ class MemoryRecords:
         for record_id in sorted(record_ids):
             if record_id in self._records:
                 yield self._records[record_id]
+
+    async def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
+        return {r.id: compute_record_digest(r) async for r in self.scan(record_ids)}
 
     async def erase(self, record_ids: Collection[RecordId]) -> None:
         for record_id in record_ids:
@@ -160,15 +164,34 @@ class MemoryIndex:
 
     def __init__(self) -> None:
         self._records: dict[RecordId, Record] = {}
+        self._aside: dict[RecordId, Record] = {}
         self._complete = False
 
     async def add(self, records: Sequence[Record]) -> None:
         for record in records:
+            self._aside.pop(record.id, None)
             self._records.setdefault(record.id, record)
 
     async def remove(self, record_ids: Collection[RecordId]) -> None:
+        for record_id in self._made_of(record_ids):
+            self._aside.pop(record_id, None)
         for record_id in record_ids:
             self._records.pop(record_id, None)
+
+    async def set_aside(self, record_ids: Collection[RecordId]) -> None:
+        for record_id in self._records.keys() & set(record_ids):
+            self._aside[record_id] = self._records.pop(record_id)
+
+    async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
+        return self._aside.keys() & set(among)
+
+    async def take_up(self, digests: Mapping[RecordId, str]) -> set[RecordId]:
+        aside = {id_: self._aside[id_] for id_ in self._aside.keys() & digests.keys()}
+        same = {
+            id_ for id_, record in aside.items() if compute_record_digest(record) == digests[id_]
+        }
+        self._records |= {id_: self._aside.pop(id_) for id_ in sorted(same)}
+        return same
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return set(self._records) if among is None else set(self._records).intersection(among)
@@ -308,7 +331,8 @@ class MemoryIndex:
         self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
     ) -> dict[RecordId, set[RecordId]]:
         gone = self._gone(also)
-        wanted = gone.intersection(self._records if among is None else among)
+        known = self._records.keys() | self._aside.keys()
+        wanted = gone.intersection(known if among is None else among)
         found: dict[RecordId, set[RecordId]] = {id_: set() for id_ in wanted}
         for record in self._records.values():
             for target in self._made_of(record.erases).intersection(wanted):
@@ -323,16 +347,14 @@ class MemoryIndex:
         return {target for r in self.every() if r.id in record_ids for target in r.erases}
 
     def _made_of(self, ids: Collection[RecordId]) -> set[RecordId]:
-        gone = set(ids)
-        while more := {r.id for r in self._records.values() if gone & set(r.derived_from)} - gone:
+        gone, every = set(ids), [*self._records.values(), *self._aside.values()]
+        while more := {r.id for r in every if gone & set(r.derived_from)} - gone:
             gone |= more
         return gone
 
     def _gone(self, also: Collection[RecordId]) -> set[RecordId]:
         records = self._records.values()
-        gone = {target for record in records for target in record.erases}.union(also)
-        while more := {r.id for r in records if gone & set(r.derived_from)} - gone:
-            gone |= more
+        gone = self._made_of({target for record in records for target in record.erases}.union(also))
         ordered = {target for r in records if r.id not in gone for target in r.erases}
         return gone - {r.id for r in records if not ordered.issuperset(r.erases)}
 
@@ -341,6 +363,7 @@ class MemoryIndex:
 
     async def reset(self) -> None:
         self._records.clear()
+        self._aside.clear()
         self._complete = False
 
     async def aclose(self) -> None:

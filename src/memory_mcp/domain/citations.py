@@ -56,7 +56,7 @@ def parse_place(written: str) -> CitedPlace | None:
 
 def split_lines(text: str) -> list[str]:
     """The lines as they are cited: without what stands at their ends."""
-    return [line.rstrip() for line in text.splitlines()]
+    return list(map(str.rstrip, text.splitlines()))
 
 
 def hash_lines(lines: Sequence[str]) -> str:

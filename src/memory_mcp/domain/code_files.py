@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
+from operator import sub
 
 from memory_mcp.domain.citations import hash_lines, split_lines
 from memory_mcp.frozen import frozen
@@ -65,9 +66,15 @@ class CodeFile:
         return self._found[text]
 
     def _find_text(self, text: str, count: int, size: int) -> Iterator[int]:
-        sums = self.sums
-        for at, (start, end) in enumerate(zip(sums, sums[count:], strict=False)):
-            if (not size or end - start == size) and hash_lines(
-                self.lines[at : at + count]
-            ) == text:
+        sizes = list(map(sub, self.sums[count:], self.sums))
+        for at in _find_each(sizes, size) if size else range(len(sizes)):
+            if hash_lines(self.lines[at : at + count]) == text:
                 yield at + 1
+
+
+def _find_each(sizes: list[int], size: int) -> Iterator[int]:
+    """Where this size stands; a file has hundreds of lines, so none of it is a loop of ours."""
+    at = -1
+    for _ in range(sizes.count(size)):
+        at = sizes.index(size, at + 1)
+        yield at

@@ -137,6 +137,7 @@ DATABASE_POOL_SECONDS_MAX: Final = 10.0  # until one of these connections is fre
 DATABASE_LOCK_SECONDS_MAX: Final = 10.0  # a transaction takes milliseconds
 INDEX_CATCH_UP_SECONDS_MAX: Final = 20.0  # then a search says that the index is being rebuilt
 INDEX_PAUSE_SECONDS_MAX: Final = 0.5  # per batch, that making it anew leaves to a reader
+INDEX_ASIDE_RECORDS_MAX: Final = 20_000  # of branches that git has away: newest, 2 kB each
 INDEX_FOLLOW_SECONDS_MAX: Final = 1.0  # a reader then gets what is there, and is told
 READ_CALL_SECONDS_MAX: Final = 30.0  # a rebuilt index (20 s), and the local work beside it
 WRITE_CALL_SECONDS_MAX: Final = 50.0  # many clients give up after 60 s, and hear nothing

@@ -153,7 +153,8 @@ class SelfHealingIndex:
         """
         if self.goes_on and self._catching is None:
             self.goes_on = False
-            return True
+            if not self._records.changed():  # it has come to its end, and nothing came since
+                return True
         running = self._start()
         await asyncio.wait({running}, timeout=0 if self.goes_on else seconds)
         if not running.done():  # of very many records the ids alone may take longer
@@ -396,9 +397,13 @@ class SelfHealingIndex:
         if known and not stored and not self._records.may_be_emptied():
             # every forget leaves a record, so an empty folder is an outage
             raise StoreUnavailableError(RECORDS_GONE)
+        taken = await self._take_up(stored - known)
+        known |= taken
         missing = sorted(stored - known, reverse=True)
-        self._from_newest = not known or missing[:1] < [min(known)]
-        adopted, self.left = 0, len(missing)
+        await self._drop(known - stored)  # first: nobody may be answered from what git took away
+        self._from_newest = bool(missing) and (not known or missing[0] < min(known))
+        adopted = len(taken)
+        self.left = len(missing)
         self._compared.set()
         for start in range(0, len(missing), INDEX_BATCH):
             if self.goes_on:
@@ -408,18 +413,35 @@ class SelfHealingIndex:
             await self._index.add(found)
             adopted, self.left = adopted + len(found), self.left - len(batch)
             if self._progress:
-                self._progress(adopted, len(missing))
-        await self._index.remove(known - stored)
+                self._progress(adopted, len(missing) + len(taken))
         erased = await self._erase_late()
         await self._index.mark_complete()
         return CatchUpCounts(adopted, len(known - stored), erased)
+
+    async def _take_up(self, missing: Collection[RecordId]) -> set[RecordId]:
+        """Those that came back with the branch of git and say what they said: none is read anew."""
+        aside = await self._index.list_aside(missing)
+        if not aside:
+            return set()
+        taken = await self._index.take_up(await self._records.digest(sorted(aside)))
+        await self._index.remove(aside - taken)  # they say something else, and are added anew
+        return taken
+
+    async def _drop(self, gone: Collection[RecordId]) -> None:
+        """Remove these, whose files are gone, from the index; git may bring back what it took."""
+        if self._records.may_be_emptied():
+            await self._index.set_aside(gone)
+        else:
+            await self._index.remove(gone)
 
     async def _erase_late(self) -> int:
         late = await self._ordered(None)
         await self.remember_erased(late)
         # derived records first: after a cut, their sources still say that they must be erased
         await self._records.erase(sorted(late, reverse=True))
-        await self._index.remove(late)
+        orders = await self._index.to_erase(None, await self.logged())
+        # what is set aside has no file that could say what it was made of, and needs none to go
+        await self._index.remove(late | await self._index.list_aside(orders))
         return len(late)
 
     async def _ordered(self, among: Collection[RecordId] | None) -> set[RecordId]:

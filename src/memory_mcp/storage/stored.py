@@ -3,6 +3,7 @@
 And records as rows of an index, which has the same columns in every database.
 """
 
+import hashlib
 import json
 import zlib
 from collections.abc import Generator, Sequence
@@ -34,6 +35,8 @@ from memory_mcp.domain.timeline import EMPTY_TIMELINE, Checkpoint, Head, Timelin
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 
 _DECIDED: Final = frozenset({"approved", "auto"})
+DIGEST_CHARS: Final = 32
+"""128 bits: nobody finds another text of the same digest."""
 _CHECKPOINTS_SHOWN: Final = 10
 """Newest checkpoints that a head names for people, wherever they are kept."""
 
@@ -114,6 +117,27 @@ def explain_parse_error(error: Exception) -> str:
             return escape_unprintable(str(error))
         case _:
             return "not a JSON object in UTF-8"
+
+
+def compute_digest(data: bytes) -> str:
+    """The digest of bytes, as the ledger and the index keep it."""
+    return hashlib.sha256(data).hexdigest()[:DIGEST_CHARS]
+
+
+def compute_record_digest(record: Record) -> str:
+    """The digest of a record, however its file is formatted."""
+    return compute_digest(to_json(record.as_json()))
+
+
+def compute_json_digest(fields: object) -> str:
+    """The same from the JSON of a file that has what this machine writes, and in that order.
+
+    Of any other file it is a digest that nobody noted, or '' if it has none.
+    """
+    try:
+        return compute_digest(to_json(fields))
+    except ValueError:  # half a surrogate pair in a field that is no record's
+        return ""
 
 
 def parse_head(where: str, data: bytes, earlier: Timeline = EMPTY_TIMELINE) -> Head:

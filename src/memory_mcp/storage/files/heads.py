@@ -57,9 +57,10 @@ from memory_mcp.locations import STATE_FOLDER
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.records import litter_finding
-from memory_mcp.storage.files.trust import ProjectOwnership, compute_digest
+from memory_mcp.storage.files.trust import ProjectOwnership
 from memory_mcp.storage.stored import (
     EarlierPart,
+    compute_digest,
     dump_earlier_part,
     dump_head,
     dump_history_line,

@@ -19,11 +19,14 @@ from collections.abc import (
     Collection,
     Generator,
     Iterator,
+    Mapping,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Final
+
+from pydantic_core import from_json
 
 from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
 from memory_mcp.domain.ids import RecordId, format_id_month, is_record_id
@@ -38,12 +41,13 @@ from memory_mcp.errors import (
 from memory_mcp.locations import find_git_dir
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
-from memory_mcp.storage.files.trust import (
-    ProjectOwnership,
+from memory_mcp.storage.files.trust import ProjectOwnership
+from memory_mcp.storage.stored import (
     compute_json_digest,
     compute_record_digest,
+    dump_record,
+    load_record,
 )
-from memory_mcp.storage.stored import dump_record, load_record
 from memory_mcp.storage.threads import in_thread
 
 _MONTH: Final = compile_later(r"\d{4,}-\d\d")
@@ -332,6 +336,21 @@ class LocalRecords:
                 yield record
 
     @in_thread
+    def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
+        all_count = self._owned is None or self._owned.trusted()
+        noted: Mapping[str, Collection[str]] = {}
+        if self._owned and not all_count:
+            noted = self._owned.ledger.load()
+        found: dict[RecordId, str] = {}
+        for id_, data in self._read_each(record_ids):
+            with suppress(ValueError):  # no JSON
+                digest = compute_json_digest(from_json(data))
+                own = all_count or digest in noted.get(id_, ())
+                if own is not self._strangers:
+                    found[id_] = digest
+        return found
+
+    @in_thread
     def erase(self, record_ids: Collection[RecordId]) -> None:
         if self._strangers:  # their tombstones order nothing: what they name is only not found
             return
@@ -398,6 +417,15 @@ class LocalRecords:
         """Those that can be read: the doctor names the others, which must not hide these."""
         found: list[Record] = []
         is_own = self._tell_own()
+        for id_, data in self._read_each(record_ids):
+            with suppress(StoreError):
+                record, fields = load_record(data, str(self.path(id_)), id_)
+                if is_own(record, fields):
+                    found.append(record)
+        return found
+
+    def _read_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, bytes]]:
+        """The bytes of those that can be read, in their order."""
         for month, ids in groupby(filter(is_record_id, record_ids), key=format_id_month):
             folder = f"{self.root}{os.sep}{month}"
             below = folder if self._below else ""
@@ -405,12 +433,9 @@ class LocalRecords:
                 refuse_links(self._below, folder)  # once for all that are in it
             except OSError:
                 continue
-            for record_id in ids:
-                with suppress(StoreError, OSError):
-                    record, fields = _read(f"{folder}{os.sep}{record_id}{_SUFFIX}", below)
-                    if is_own(record, fields):
-                        found.append(record)
-        return found
+            for id_ in ids:
+                with suppress(OSError):
+                    yield id_, read_file(f"{folder}{os.sep}{id_}{_SUFFIX}", RECORD_BYTES_MAX, below)
 
     def _tell_own(self) -> _IsOwn:
         """Tells, by what is trusted and noted now, which records belong to this store."""

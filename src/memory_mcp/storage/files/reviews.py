@@ -11,7 +11,8 @@ from pathlib import Path
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain.record import Record
-from memory_mcp.storage.files.trust import Ledger, compute_record_digest
+from memory_mcp.storage.files.trust import Ledger
+from memory_mcp.storage.stored import compute_record_digest
 
 
 class LocalReviews:

@@ -18,7 +18,6 @@ A forget rests on a record that orders it. Git may take that record away with it
 back the erased file, so the log of erased ids stays.
 """
 
-import hashlib
 import json
 import os
 import threading
@@ -26,21 +25,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
 
-from pydantic_core import to_json
-
 from memory_mcp.disk import Disk, unavailable
 from memory_mcp.domain.ids import RecordId, is_record_id
-from memory_mcp.domain.record import Record
 from memory_mcp.frozen import frozen
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
+from memory_mcp.storage.stored import DIGEST_CHARS
 from memory_mcp.storage.threads import in_thread
 
 TRUST_FILE: Final = "trusted.json"
 TRUSTED_CLOUDS_FILE: Final = "trusted-clouds.json"
 ERASED_FILE: Final = "erased.jsonl"
 _LEDGER_FILE: Final = "ledger"
-_DIGEST_CHARS: Final = 32
-"""128 bits: nobody finds another text of the same digest."""
 
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
@@ -151,31 +146,10 @@ class Ledger:
         complete = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
         for line in complete.decode("ascii", errors="replace").splitlines():
             name, _, digest = line.rpartition(" ")
-            if name and len(digest) == _DIGEST_CHARS:
+            if name and len(digest) == DIGEST_CHARS:
                 self._known.setdefault(name, []).append(digest)
         self._read_until += len(complete)
         return self._known
-
-
-def compute_digest(data: bytes) -> str:
-    """The digest of a file's bytes in the ledger."""
-    return hashlib.sha256(data).hexdigest()[:_DIGEST_CHARS]
-
-
-def compute_record_digest(record: Record) -> str:
-    """The digest of a record in the ledger, however its file is formatted."""
-    return compute_digest(to_json(record.as_json()))
-
-
-def compute_json_digest(fields: object) -> str:
-    """The same from the JSON of a file that has what this machine writes, and in that order.
-
-    Of any other file it is a digest that nobody noted, or '' if it has none.
-    """
-    try:
-        return compute_digest(to_json(fields))
-    except ValueError:  # half a surrogate pair in a field that is no record's
-        return ""
 
 
 class TrustedCloud:

@@ -180,6 +180,12 @@ class WorkTreeRecords:
             for id_ in sorted(found):
                 yield found[id_]
 
+    async def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
+        found: dict[RecordId, str] = {}
+        for store in self._list():  # the first that has one is the one that is read
+            found |= await store.digest([id_ for id_ in record_ids if id_ not in found])
+        return found
+
     async def erase(self, record_ids: Collection[RecordId]) -> None:
         for store in self._list():
             await store.erase(record_ids)

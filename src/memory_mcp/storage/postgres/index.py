@@ -266,6 +266,17 @@ class PostgresIndex:
             raise IndexDamagedError(f"The index in {self.bank.database.name} has lost its words.")
         return in_step
 
+    async def set_aside(self, record_ids: Collection[RecordId]) -> None:
+        await self.remove(record_ids)  # no git takes a record out of a database
+
+    async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
+        del among
+        return set()
+
+    async def take_up(self, digests: Mapping[RecordId, str]) -> set[RecordId]:
+        del digests
+        return set()
+
     async def mark_complete(self) -> None:
         await self.bank.rows("UPDATE bank SET complete = true WHERE number = :bank")
 

@@ -16,7 +16,7 @@ from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.rows import INSERT, Bank, dump_rows, remove_entries
 from memory_mcp.storage.postgres.schema import Connection
-from memory_mcp.storage.stored import dump_record, load_record
+from memory_mcp.storage.stored import compute_record_digest, dump_record, load_record
 
 _SCAN_BATCH: Final = 500
 """Records fetched at once."""
@@ -90,6 +90,9 @@ class PostgresRecords:
             for row in await self._bank.rows(_SOME, {"ids": batch}):
                 if isinstance(record := self._inspect(row), Record):
                     yield record
+
+    async def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
+        return {r.id: compute_record_digest(r) async for r in self.scan(record_ids)}
 
     async def erase(self, record_ids: Collection[RecordId]) -> None:
         number, ids = await self._bank.number(), sorted(record_ids)

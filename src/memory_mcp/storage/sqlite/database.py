@@ -158,6 +158,16 @@ class Database:
 
         await (self.rows(statement, rows[0]) if len(rows) == 1 else self._visit(write))
 
+    async def transact(self, statements: Sequence[str], values: Mapping[str, Any]) -> None:
+        """Run the statements with the same values: all or none, even if the call is cancelled."""
+
+        def run(db: BoundedConnection) -> None:
+            with _transaction(db, "BEGIN IMMEDIATE"):
+                for statement in statements:
+                    db.execute(statement, values)
+
+        await self._visit(run)
+
     async def wipe(self) -> None:
         """Remove what is deleted from the log.
 

@@ -28,6 +28,7 @@ from memory_mcp.domain.ids import (
     SegmentId,
 )
 from memory_mcp.domain.limits import (
+    INDEX_ASIDE_RECORDS_MAX,
     QUERY_TERMS_MAX,
     QUOTE_TERMS_MIN,
     RARE_TERM_RECORDS_MAX,
@@ -55,6 +56,8 @@ from memory_mcp.storage.sqlite.schema import (
     BLOCK_BITS,
     INSERT_RECORD,
     SCHEMA,
+    SET_ASIDE,
+    TAKE_UP,
     VERSION,
     record_row,
 )
@@ -371,6 +374,9 @@ _NEAREST: Final = 4
 _QUOTED_AMONG_MAX: Final = 2_000
 """Of the records with the rarest term of a quote, the newest are looked through for the others."""
 
+_HERE: Final = "p.record NOT IN (SELECT rowid FROM aside)"
+"""The record of a posting is not set aside: such ones must not take the places of others."""
+
 _POSTING: Final = f"posting p ON p.block = each.record >> {BLOCK_BITS} AND p.record = each.record"
 
 _QUOTING: Final = f"""WITH RECURSIVE {_BLOCKS},
@@ -379,7 +385,7 @@ _QUOTING: Final = f"""WITH RECURSIVE {_BLOCKS},
         ORDER BY t.records)
     SELECT {CANDIDATE} FROM (
         SELECT p.record FROM block CROSS JOIN posting p ON p.block = block.number
-            AND p.term = (SELECT number FROM words LIMIT 1)
+            AND p.term = (SELECT number FROM words LIMIT 1) AND {_HERE}
         ORDER BY p.record DESC LIMIT {_QUOTED_AMONG_MAX}) each
     CROSS JOIN fields f ON f.record = each.record
     CROSS JOIN record r ON r.rowid = each.record
@@ -391,11 +397,11 @@ _QUOTING: Final = f"""WITH RECURSIVE {_BLOCKS},
     ORDER BY each.record DESC LIMIT :limit"""
 
 # as in `_BLOCKS`, until there are `enough` postings of the commonest term
-_BLOCKS_WITH_MATCHES: Final = """block (number, seen) AS (
+_BLOCKS_WITH_MATCHES: Final = f"""block (number, seen) AS (
         SELECT max(block), 0 FROM posting UNION ALL
         SELECT (SELECT max(p.block) FROM posting p WHERE p.block < block.number),
             seen + (SELECT count(*) FROM posting p WHERE p.block = block.number
-                AND p.term = (SELECT number FROM term WHERE term = :commonest))
+                AND p.term = (SELECT number FROM term WHERE term = :commonest) AND {_HERE})
         FROM block WHERE number IS NOT NULL AND seen < :enough)"""
 
 _TERMS: Final = """{name} (number, rarity) AS MATERIALIZED (
@@ -418,7 +424,7 @@ _BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
     matched (record, worth) AS MATERIALIZED (
         SELECT record, worth FROM (
             SELECT p.record, {_WORTH} AS worth FROM block CROSS JOIN usual CROSS JOIN some
-            CROSS JOIN posting p ON p.block = block.number AND p.term = some.number
+            CROSS JOIN posting p ON p.block = block.number AND p.term = some.number AND {_HERE}
             GROUP BY p.record ORDER BY p.record DESC LIMIT -1) each
         WHERE {{condition}} LIMIT {_MATCHES_MAX}),
     best AS MATERIALIZED (
@@ -434,7 +440,9 @@ _SPELLINGS_MAX: Final = 30
 _GONE: Final = """WITH RECURSIVE doomed (id) AS (
     SELECT target FROM erasure UNION SELECT value FROM json_each(:also) UNION
     SELECT r.id FROM doomed JOIN source ON source.source = doomed.id
-        JOIN record r ON r.rowid = source.record),
+        JOIN record r ON r.rowid = source.record UNION
+    SELECT a.id FROM doomed JOIN source ON source.source = doomed.id
+        JOIN aside a ON a.rowid = source.record),
 gone (id) AS (
     SELECT id FROM doomed WHERE NOT EXISTS (
         SELECT 1 FROM record r JOIN erasure mine ON mine.record = r.rowid
@@ -451,8 +459,17 @@ ordered (id, eraser) AS (
     SELECT e.target, o.id FROM erasure e JOIN record o ON o.rowid = e.record UNION
     SELECT value, '' FROM json_each(:also) UNION
     SELECT r.id, ordered.eraser FROM ordered JOIN source ON source.source = ordered.id
-        JOIN record r ON r.rowid = source.record)"""
+        JOIN record r ON r.rowid = source.record UNION
+    SELECT a.id, ordered.eraser FROM ordered JOIN source ON source.source = ordered.id
+        JOIN aside a ON a.rowid = source.record)"""
 """The same, with the record that orders each; '' for those of `also`."""
+
+_ASIDE_WITH: Final = """WITH RECURSIVE made (id) AS (
+    SELECT value FROM json_each(:ids) UNION
+    SELECT a.id FROM made JOIN source ON source.source = made.id
+        JOIN aside a ON a.rowid = source.record)
+SELECT id FROM aside WHERE id IN (SELECT id FROM made)"""
+"""What is set aside of these records, and of what was derived from them."""
 
 _ORDERS: Final = "EXISTS (SELECT 1 FROM erasure WHERE record = r.rowid)"
 """The record orders an erasure."""
@@ -529,9 +546,12 @@ class SqliteIndex:
         """
         numbers: Sequence[int | None] = [None] * len(records)
         if len(records) > 1:
-            oldest, lowest = (await self.file.rows("SELECT min(id), min(rowid) FROM record"))[0]
+            ((oldest, *lowest),) = await self.file.rows(
+                "SELECT min(id), min(rowid), (SELECT min(rowid) FROM aside) FROM record"
+            )
             if oldest is not None and max(record.id for record in records) < oldest:
-                numbers = range(lowest - len(records), lowest)
+                below = min(number for number in lowest if number is not None)
+                numbers = range(below - len(records), below)
         rows = [
             (*record_row(record, self._fields_of(record)), number)
             for record, number in zip(records, numbers, strict=True)
@@ -541,10 +561,32 @@ class SqliteIndex:
 
     async def remove(self, record_ids: Collection[RecordId]) -> None:
         if record_ids:
-            rows = [(id_,) for id_ in record_ids]
+            aside = _ids(await self.file.rows(_ASIDE_WITH, {"ids": _as_list(record_ids)}))
+            rows = [(id_,) for id_ in {*record_ids, *aside}]
             await self.file.write(BLANK_FIELDS, rows)
             await self.file.write("DELETE FROM record WHERE id = ?", rows)
+            if aside:
+                await self.file.write("DELETE FROM aside WHERE id = ?", [(id_,) for id_ in aside])
             await self.file.wipe()
+
+    async def set_aside(self, record_ids: Collection[RecordId]) -> None:
+        if not record_ids:
+            return
+        await self.file.transact(SET_ASIDE, {"ids": _as_list(record_ids)})
+        beyond = "SELECT id FROM aside ORDER BY id DESC LIMIT -1 OFFSET :most"
+        await self.remove(_ids(await self.file.rows(beyond, {"most": INDEX_ASIDE_RECORDS_MAX})))
+
+    async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
+        known = "SELECT id FROM aside WHERE id IN (SELECT value FROM json_each(:ids))"
+        return set(_ids(await self.file.rows(known, {"ids": _as_list(among)}))) if among else set()
+
+    async def take_up(self, digests: Mapping[RecordId, str]) -> set[RecordId]:
+        same = """SELECT a.id FROM json_each(:digests) of CROSS JOIN aside a
+            ON a.id = of.key AND a.digest = of.value"""
+        found = _ids(await self.file.rows(same, {"digests": json.dumps(digests)}))
+        if found:
+            await self.file.transact(TAKE_UP, {"ids": _as_list(found)})
+        return set(found)
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         condition = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
@@ -570,7 +612,7 @@ class SqliteIndex:
             return []
         rows = await self.read(
             "SELECT t.term, t.records FROM spelling s JOIN term t ON t.number = s.term "
-            "WHERE s.trigram IN (SELECT value FROM json_each(:trigrams)) "
+            "WHERE s.trigram IN (SELECT value FROM json_each(:trigrams)) AND t.records > 0 "
             "GROUP BY s.term ORDER BY count(*) DESC, t.term LIMIT :limit",
             {"trigrams": json.dumps(trigrams), "limit": _SPELLINGS_MAX},
         )
@@ -766,11 +808,12 @@ class SqliteIndex:
     async def to_erase(
         self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
     ) -> dict[RecordId, set[RecordId]]:
-        some = "SELECT id FROM record" if among is None else "SELECT value FROM json_each(:ids)"
+        every = "id IN (SELECT id FROM record) OR id IN (SELECT id FROM aside)"
+        some = every if among is None else "id IN (SELECT value FROM json_each(:ids))"
         values = {} if among is None else {"ids": _as_list(among)}
         rows = await self.file.rows(
             f"{_ORDERED} SELECT id, eraser FROM ordered "
-            f"WHERE id IN ({some}) AND id IN (SELECT id FROM gone)",
+            f"WHERE ({some}) AND id IN (SELECT id FROM gone)",
             {**values, "also": _as_list(also)},
         )
         found: dict[RecordId, set[RecordId]] = {}

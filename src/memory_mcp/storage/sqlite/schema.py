@@ -4,6 +4,9 @@ A record goes in through the view `incoming`, one row each. Triggers spread it o
 that adding a record is one statement and therefore atomic; the same statement queues it for every
 known embedder. Its vectors go in through the view `encoded`, one row for each chunk. Deleting from
 `record` removes the rest.
+
+A record whose file git took away moves to `aside`, and back when the file returns. Its words and
+vectors, which are what an index costs, stay where they are: no query finds them without `record`.
 """
 
 import json
@@ -13,7 +16,12 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import PassageVectors, SearchFields
-from memory_mcp.storage.stored import compute_checksum, describe_entry, pack_signs
+from memory_mcp.storage.stored import (
+    compute_checksum,
+    compute_json_digest,
+    describe_entry,
+    pack_signs,
+)
 
 VECTORS: Final = """
 -- vectors are bytes, see `domain.search`; those of different embedders are never compared
@@ -87,7 +95,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 16
+VERSION: Final = 17
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 BLOCK_BITS: Final = 11
@@ -103,15 +111,24 @@ _LETTERS: Final = (
 )
 """How long a text is, in letters; 0 once it is blanked."""
 
+# 1 while the record is set aside, and its words count nowhere
+_AWAY: Final = "(SELECT count(*) FROM aside WHERE rowid = OLD.record)"
+
 _TAKE_OUT_TERMS: Final = f"""
-    UPDATE held SET letters = letters - {_LETTERS.format(row="OLD")};
+    UPDATE held SET letters = letters - {_LETTERS.format(row="OLD")} WHERE NOT {_AWAY};
     DELETE FROM posting WHERE block = OLD.record >> {BLOCK_BITS} AND record = OLD.record
         AND term IN (SELECT number FROM term
             WHERE term IN (SELECT term FROM terms WHERE record = OLD.record));
-    UPDATE term SET records = records - 1
+    UPDATE term SET records = records - 1 + {_AWAY}, away = away - {_AWAY}
         WHERE term IN (SELECT term FROM terms WHERE record = OLD.record);
-    DELETE FROM term WHERE records < 1
+    DELETE FROM term WHERE records + away < 1
         AND term IN (SELECT term FROM terms WHERE record = OLD.record);"""
+
+_DROP_CONTENT: Final = """
+    DELETE FROM tag WHERE record = OLD.rowid;
+    DELETE FROM source WHERE record = OLD.rowid;
+    DELETE FROM fields WHERE record = OLD.rowid;
+    DELETE FROM vector WHERE record = OLD.rowid;"""
 
 # the segment of the only record that suppresses this one, '-' if that is durable, '' if none does;
 # '?' if it takes more to say whether this one is visible
@@ -139,9 +156,7 @@ _TAKE_FROM_TALLY: Final = f"""
     UPDATE tally SET records = records - 1 WHERE {_TALLIED.format(row="OLD")};
     DELETE FROM tally WHERE records < 1 AND {_TALLIED.format(row="OLD")};"""
 
-SCHEMA: Final = f"""
-CREATE TABLE record (
-    rowid INTEGER PRIMARY KEY,
+_COLUMNS: Final = """rowid INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL,
     layer TEXT NOT NULL,
@@ -162,6 +177,18 @@ CREATE TABLE record (
     statement TEXT NOT NULL,         -- digest of what it states, or says was rejected
     profile INTEGER NOT NULL,        -- 1: a fact of the profile, which has its own place
     mark INTEGER NOT NULL,           -- of the id
+    -- of all it says
+    digest TEXT NOT NULL"""
+
+COLUMNS: Final = (
+    "rowid, id, kind, layer, segment, branch, key, category, phase, importance, pinned, recalled, "
+    "moves, derived, expires_at, created_at, session, day, statement, profile, mark, digest"
+)
+"""What `record` and `aside` have in common."""
+
+SCHEMA: Final = f"""
+CREATE TABLE record (
+    {_COLUMNS},
     hider TEXT NOT NULL DEFAULT ''   -- see `tally`
 );
 CREATE INDEX record_by_statement ON record (statement) WHERE statement != '';
@@ -208,6 +235,16 @@ CREATE TABLE erasure (target TEXT NOT NULL, record INTEGER NOT NULL, PRIMARY KEY
     WITHOUT ROWID;
 CREATE INDEX erasure_by_record ON erasure (record);
 
+-- records whose files are away, with what they suppress and erase, which counts nowhere meanwhile
+CREATE TABLE aside (
+    {_COLUMNS},
+    supersedes TEXT NOT NULL, erases TEXT NOT NULL
+);
+CREATE TRIGGER aside_delete BEFORE DELETE ON aside
+WHEN NOT EXISTS (SELECT 1 FROM record WHERE rowid = OLD.rowid)
+BEGIN{_DROP_CONTENT}
+END;
+
 CREATE TABLE complete (since TEXT NOT NULL);     -- one row once every record is in
 
 -- what is searched, as terms with spaces between them
@@ -215,8 +252,11 @@ CREATE TABLE fields (
     record INTEGER PRIMARY KEY, body TEXT NOT NULL, names TEXT NOT NULL, dates TEXT NOT NULL,
     extra TEXT NOT NULL, meaning BLOB NOT NULL, outline BLOB NOT NULL
 );
--- in how many records each term is; a term that is in none is not here
-CREATE TABLE term (number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL);
+-- in how many records each term is, and in how many that are away; one that is in none is not here
+CREATE TABLE term (
+    number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, records INTEGER NOT NULL,
+    away INTEGER NOT NULL DEFAULT 0
+);
 -- every three consecutive characters of a term
 CREATE TABLE spelling (trigram TEXT NOT NULL, term INTEGER NOT NULL, PRIMARY KEY (trigram, term))
     WITHOUT ROWID;
@@ -253,7 +293,7 @@ BEGIN{_TAKE_OUT_TERMS}
 END;
 CREATE TRIGGER fields_delete BEFORE DELETE ON fields
 BEGIN{_TAKE_OUT_TERMS}
-    UPDATE held SET texts = texts - 1;
+    UPDATE held SET texts = texts - 1 WHERE NOT {_AWAY};
 END;
 CREATE TRIGGER term_insert AFTER INSERT ON term
 BEGIN
@@ -294,22 +334,25 @@ CREATE VIEW incoming AS
     SELECT id, kind, layer, segment, branch, key, category, phase, importance, pinned, recalled,
         moves, expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
         '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names,
-        '' AS dates, '' AS extra, x'' AS meaning, x'' AS outline, NULL AS number
+        '' AS dates, '' AS extra, x'' AS meaning, x'' AS outline, digest, NULL AS number
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
 WHEN NOT EXISTS (SELECT 1 FROM record WHERE id = NEW.id)
 BEGIN
-    INSERT INTO record (rowid, id, kind, layer, segment, branch, key, category, phase, importance,
-            pinned, recalled, moves, derived, expires_at, created_at, session, day, statement,
-            profile, mark)
+    DELETE FROM aside WHERE id = NEW.id;  -- it came back and says something else
+    INSERT INTO record ({COLUMNS})
         VALUES (
-            -- if another process has not taken the number meanwhile
-            (SELECT NEW.number WHERE NOT EXISTS (SELECT 1 FROM record WHERE rowid = NEW.number)),
+            coalesce(
+                -- if another process has not taken the number meanwhile
+                (SELECT NEW.number WHERE NOT EXISTS (SELECT 1 FROM record WHERE rowid = NEW.number)
+                    AND NOT EXISTS (SELECT 1 FROM aside WHERE rowid = NEW.number)),
+                1 + max((SELECT coalesce(max(rowid), 0) FROM record),
+                        (SELECT coalesce(max(rowid), 0) FROM aside))),
             NEW.id, NEW.kind, NEW.layer, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
             NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile,
-            NEW.mark);
+            NEW.mark, NEW.digest);
     INSERT OR IGNORE INTO tag
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
     INSERT OR IGNORE INTO source
@@ -332,13 +375,13 @@ END;
 
 CREATE TRIGGER record_delete AFTER DELETE ON record
 BEGIN
-    DELETE FROM tag WHERE record = OLD.rowid;
     DELETE FROM suppression WHERE record = OLD.rowid;
-    DELETE FROM source WHERE record = OLD.rowid;
     DELETE FROM erasure WHERE record = OLD.rowid;
-    DELETE FROM fields WHERE record = OLD.rowid;
-    DELETE FROM vector WHERE record = OLD.rowid;
     DELETE FROM encoding WHERE record = OLD.rowid;
+END;
+CREATE TRIGGER record_gone AFTER DELETE ON record
+WHEN NOT EXISTS (SELECT 1 FROM aside WHERE rowid = OLD.rowid)
+BEGIN{_DROP_CONTENT}
 END;
 {VECTORS}"""
 
@@ -349,7 +392,8 @@ _BLANKS: Final = ", ".join(
 BLANK_FIELDS: Final = (
     f"UPDATE fields SET {_BLANKS}, meaning = zeroblob(length(meaning)), "
     "outline = zeroblob(length(outline)) "
-    "WHERE record = (SELECT rowid FROM record WHERE id = ?)"
+    "WHERE record = coalesce((SELECT rowid FROM record WHERE id = ?1), "
+    "(SELECT rowid FROM aside WHERE id = ?1))"
 )
 """What goes before the deletion of records: as many spaces as there were letters.
 
@@ -357,12 +401,63 @@ A deletion moves rows from page to page and leaves what stood there in the gaps,
 `secure_delete` overwrites. Whatever moves then is blank.
 """
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 30)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 31)})"
 
 
 def record_row(record: Record, fields: SearchFields) -> Sequence[object]:
-    """The record as a row of `incoming`, whose columns are those of `describe_entry` in order."""
+    """The record as a row of `incoming`, without a number.
+
+    Its columns are those of `describe_entry`, in order, and the digest.
+    """
+    values = (*describe_entry(record, fields).values(), compute_json_digest(record.as_json()))
     return [
         json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value
-        for value in describe_entry(record, fields).values()
+        for value in values
     ]
+
+
+_IN_LIST: Final = "id IN (SELECT value FROM json_each(:ids))"
+
+# the postings of a term lie by block: what many records hold is read block by block, not one by one
+_MOVE_WORDS: Final = f"""
+    UPDATE term SET records = records {{sign}} moved.n, away = away - ({{sign}} moved.n) FROM (
+        SELECT p.term AS number, count(*) AS n FROM posting p
+        WHERE p.block IN (SELECT DISTINCT rowid >> {BLOCK_BITS} FROM {{of}} WHERE {_IN_LIST})
+            AND p.record IN (SELECT rowid FROM {{of}} WHERE {_IN_LIST})
+        GROUP BY p.term) moved
+    WHERE term.number = moved.number"""
+
+_MOVE_LETTERS: Final = f"""
+    UPDATE held SET texts = texts {{sign}} moved.n, letters = letters {{sign}} moved.length
+    FROM (SELECT count(*) AS n, coalesce(sum({_LETTERS.format(row="f")}), 0) AS length
+        FROM {{of}} JOIN fields f ON f.record = {{of}}.rowid WHERE {_IN_LIST}) moved"""
+
+SET_ASIDE: Final = (
+    _MOVE_WORDS.format(sign="-", of="record"),
+    _MOVE_LETTERS.format(sign="-", of="record"),
+    f"""INSERT INTO aside SELECT {COLUMNS},
+        (SELECT json_group_array(target) FROM suppression s WHERE s.record = record.rowid),
+        (SELECT json_group_array(target) FROM erasure e WHERE e.record = record.rowid)
+        FROM record WHERE {_IN_LIST}""",
+    f"DELETE FROM record WHERE {_IN_LIST}",
+)
+"""Sets the records `:ids` aside, in one transaction."""
+
+TAKE_UP: Final = (
+    _MOVE_WORDS.format(sign="+", of="aside"),
+    _MOVE_LETTERS.format(sign="+", of="aside"),
+    f"INSERT INTO record ({COLUMNS}) SELECT {COLUMNS} FROM aside WHERE {_IN_LIST}",
+    f"""INSERT OR IGNORE INTO suppression
+        SELECT each.value, aside.rowid, aside.segment, aside.kind = 'tombstone'
+        FROM aside CROSS JOIN json_each(aside.supersedes) each WHERE aside.{_IN_LIST}""",
+    f"""INSERT OR IGNORE INTO erasure
+        SELECT each.value, aside.rowid FROM aside CROSS JOIN json_each(aside.erases) each
+        WHERE aside.{_IN_LIST}""",
+    f"UPDATE record SET hider = {_HIDER} WHERE {_IN_LIST} AND hider != {_HIDER}",
+    f"""INSERT OR IGNORE INTO encoding (embedder, record)
+        SELECT e.number, a.rowid FROM embedder e CROSS JOIN aside a
+        WHERE a.{_IN_LIST} AND a.recalled AND NOT EXISTS (
+            SELECT 1 FROM vector v WHERE v.record = a.rowid AND v.embedder = e.number)""",
+    f"DELETE FROM aside WHERE {_IN_LIST}",
+)
+"""Takes the records `:ids` up again, in one transaction."""

@@ -1,8 +1,8 @@
 """The vectors in SQLite, in the same file as the records they are of.
 
 The signs of all pooled vectors are kept in memory, because comparing them one by one in SQL would
-take a second. What other processes add is loaded before each search. What they remove drops out
-when the nearest are looked up in the tables.
+take a second. What other processes add is loaded before each search. What they remove or set aside
+drops out when the nearest are looked up in the tables.
 """
 
 import json
@@ -177,8 +177,9 @@ class SqliteVectors:
 
         signs = self._signs.setdefault((embedder, width), SignIndex(width))
         rows = await self._index.read(
-            f"""SELECT v.number, r.segment, CAST(v.signs AS BLOB) AS bits FROM vector v
-            JOIN record r ON r.rowid = v.record
+            f"""SELECT v.number, coalesce(r.segment, a.segment), CAST(v.signs AS BLOB) AS bits
+            FROM vector v LEFT JOIN record r ON r.rowid = v.record
+            LEFT JOIN aside a ON a.rowid = v.record
             WHERE v.embedder = {_NUMBER} AND v.number > :last AND length(bits) = :width
             ORDER BY v.number""",
             {"embedder": embedder, "last": signs.last, "width": width},
