@@ -104,6 +104,39 @@ def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
     return math.sqrt(max(0.0, square))
 
 
+def compare_terms(one: Sequence[str], other: Sequence[str], table: WordTable) -> float:
+    """How much each of two texts of these terms says of what the other says, in 0-1.
+
+    Each term is worth as much as it tells, and is met by itself or by the nearest term of the other
+    text. Of a long text the most telling terms count.
+    """
+    ours, theirs = _select_telling(one, table), _select_telling(other, table)
+    met = dict.fromkeys(theirs, 0.0)
+    covered = 0.0
+    for term, (rarity, signs) in ours.items():
+        best = 0.0
+        for other_term, (_, other_signs) in theirs.items():
+            if term == other_term:
+                cosine = 1.0
+            elif signs is None or other_signs is None:
+                continue
+            else:
+                cosine = COSINES[(signs ^ other_signs).bit_count()]
+            best = max(best, cosine)
+            met[other_term] = max(met[other_term], cosine)
+        covered += rarity * best
+    share = covered / (sum(rarity for rarity, _ in ours.values()) or 1.0)
+    back = sum(theirs[term][0] * cosine for term, cosine in met.items())
+    return (share + back / (sum(rarity for rarity, _ in theirs.values()) or 1.0)) / 2
+
+
+def _select_telling(terms: Iterable[str], table: WordTable) -> dict[str, tuple[float, int | None]]:
+    """The most telling of the terms, each with its rarity and its signs."""
+    rarities = {term: table.get_rarity(term) for term in terms}
+    telling = sorted(rarities, key=rarities.__getitem__, reverse=True)[:_COMPARED_WORDS_MAX]
+    return {term: (rarities[term], table.find_signs(term)) for term in telling}
+
+
 Direction = Sequence[Sequence[float]]
 """A direction among meanings: how far each byte of a row of signs goes along it, by its value."""
 
