@@ -111,30 +111,35 @@ def compare_terms(one: Sequence[str], other: Sequence[str], table: WordTable) ->
     text. Of a long text the most telling terms count.
     """
     ours, theirs = _select_telling(one, table), _select_telling(other, table)
-    met = dict.fromkeys(theirs, 0.0)
-    covered = 0.0
-    for term, (rarity, signs) in ours.items():
-        best = 0.0
-        for other_term, (_, other_signs) in theirs.items():
-            if term == other_term:
-                cosine = 1.0
-            elif signs is None or other_signs is None:
-                continue
-            else:
-                cosine = COSINES[(signs ^ other_signs).bit_count()]
-            best = max(best, cosine)
-            met[other_term] = max(met[other_term], cosine)
-        covered += rarity * best
-    share = covered / (sum(rarity for rarity, _ in ours.values()) or 1.0)
-    back = sum(theirs[term][0] * cosine for term, cosine in met.items())
-    return (share + back / (sum(rarity for rarity, _ in theirs.values()) or 1.0)) / 2
+    own, others = ([s for s in (table.find_signs(t) for t in each) if s is not None]
+                   for each in (ours, theirs))  # fmt: skip
+    rows = [[(signs ^ row).bit_count() for row in others] for signs in own]
+    columns = zip(*rows, strict=True)
+    covered = _measure_share(ours, theirs, map(min, rows) if others else (), table)
+    return (covered + _measure_share(theirs, ours, map(min, columns), table)) / 2
 
 
-def _select_telling(terms: Iterable[str], table: WordTable) -> dict[str, tuple[float, int | None]]:
-    """The most telling of the terms, each with its rarity and its signs."""
+def _select_telling(terms: Iterable[str], table: WordTable) -> dict[str, float]:
+    """The most telling of the terms, each with its rarity."""
     rarities = {term: table.get_rarity(term) for term in terms}
     telling = sorted(rarities, key=rarities.__getitem__, reverse=True)[:_COMPARED_WORDS_MAX]
-    return {term: (rarities[term], table.find_signs(term)) for term in telling}
+    return {term: rarities[term] for term in telling}
+
+
+def _measure_share(
+    ours: Mapping[str, float],
+    theirs: Mapping[str, float],
+    unlike: Iterable[int],
+    table: WordTable,
+) -> float:
+    """What share of our terms the others meet.
+
+    `unlike` says of each that the table knows how far the nearest is; none if they have none.
+    """
+    known = [rarity for term, rarity in ours.items() if term in table.places]
+    met = sum(r * max(0.0, COSINES[least]) for r, least in zip(known, unlike, strict=False))
+    met += sum(r for term, r in ours.items() if term not in table.places and term in theirs)
+    return met / (sum(ours.values()) or 1.0)
 
 
 Direction = Sequence[Sequence[float]]
