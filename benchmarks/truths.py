@@ -4,6 +4,12 @@
 
 Written: each pair of `data/open/truths.json` in a store of its own, the second after the first. A
 newer value may be replaced, reported as contradicting, reported as similar, or stored in silence.
+One that says all of the older one word for word, and more, takes its place as well; nothing is lost
+by that, so it is counted apart (repeated).
+Told: the first statements of all its pairs in one store with the statements of one project, and
+only then the second ones; a newer value is told where its receipt replaces or names the older one.
+What receipts name of independent notes (`data/agent.json`, of which a hundred are there) is what
+that costs.
 Searched: the stores of `data/open/truth_stores.json` and, by half, of `truth_stores_more.json` (the
 half that nothing was tuned on with `--held-out` only), and FactConsolidation (MemoryAgentBench, Hu
 et al. 2025; single hop, the newest statement is right), whose file `--facts` names. The baseline is
@@ -21,7 +27,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from house import QuickDisk, lend_model, settings_in
 from report import Table, machine, show
@@ -41,6 +47,9 @@ from memory_mcp.text.drafts import build_record
 
 _DATA: Final = Path(__file__).with_name("data")
 _TOP: Final = 5
+_THERE: Final = 100
+"""Notes that are there before the receipts of the others are looked at."""
+_OTHER_PROJECT: Final = "open/statements_biolab"
 _FACT: Final = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 
 
@@ -64,8 +73,13 @@ def main() -> None:
         modes.append(("model", "minilm"))
     written = Table(
         "Written, the second after the first",
-        ("mode", "pairs", "all", "replaced", "contradicts", "similar", "silent"),
+        ("mode", "pairs", "all", "replaced", "repeated", "contradicts", "similar", "silent"),
         "of near misses none may be replaced, and few contradict",
+    )
+    told = Table(
+        "Told, in a store of many",
+        ("mode", "set", "there", "added", "told", "receipts that name", "lines of each receipt"),
+        "told: the older statement is replaced or named; of notes nothing need be named",
     )
     searched = Table(
         f"Searched: the first {_TOP}",
@@ -82,11 +96,13 @@ def main() -> None:
                 Path(name) / mode, embedder, args.model_home, args.sets, pairs=args.pairs
             )
             asyncio.run(house.measure_writing(mode, written))
+            asyncio.run(house.measure_telling(mode, told))
             for named in stores:
                 asyncio.run(house.measure_stores(mode, searched, *named))
             if args.facts:
                 asyncio.run(house.measure_facts(mode, searched, args.facts.read_text("utf-8")))
     show(written)
+    show(told)
     show(searched)
 
 
@@ -122,19 +138,37 @@ class _House:
 
     async def measure_writing(self, mode: str, table: Table) -> None:
         """What becomes of each pair."""
-        sets = json.loads((_DATA / f"{self.sets}truths.json").read_text("utf-8"))
-        for name, pairs in sets.items():
+        for name, pairs in _load_pairs(self.sets).items():
             counts: Counter[str] = Counter()
-            for pair in pairs:
-                first = pair.get("older") or pair["first"]
-                second = pair.get("newer") or pair["second"]
+            for first, second in pairs:
                 async with self.open() as workspace:
                     fate = await _write_both(workspace, first, second)
                 counts[fate] += 1
                 if self.pairs and fate != ("silent" if name == "near_misses" else "contradicts"):
                     print(f"{mode}, {name}, {fate}: {first} | {second}")
-            fates = [counts[fate] for fate in ("replaced", "contradicts", "similar", "silent")]
-            table.add(mode, name, len(pairs), *fates)
+            fates = ("replaced", "repeated", "contradicts", "similar", "silent")
+            table.add(mode, name, len(pairs), *(counts[fate] for fate in fates))
+
+    async def measure_telling(self, mode: str, table: Table) -> None:
+        """What the receipts of all second statements name, and those of independent notes."""
+        sets = _load_pairs(self.sets)
+        beside = _load_statements(self.sets)
+        there = [first for pairs in sets.values() for first, _ in pairs] + beside
+        notes = _load_contents("agent")
+        async with self.open() as workspace:
+            texts = list(dict.fromkeys(there))
+            ids = dict(zip(texts, await fill_store(workspace, texts), strict=True))
+            for name, pairs in sets.items():
+                added = [(second, ids[first]) for first, second in pairs]
+                fates = [await _tell(workspace, text, old) for text, old in added]
+                if self.pairs and name == "newer":
+                    silent = [p for p, fate in zip(pairs, fates, strict=True) if not fate.told]
+                    print(*(f"{mode}, not told: {old} | {new}" for old, new in silent), sep="\n")
+                table.add(mode, name, len(texts), *_count_told(fates))
+        async with self.open() as workspace:
+            await fill_store(workspace, notes[:_THERE])
+            fates = [await _tell(workspace, text) for text in notes[_THERE:]]
+            table.add(mode, "notes", _THERE, *_count_told(fates))
 
     async def measure_stores(
         self, mode: str, table: Table, name: str, file: str, half: str
@@ -181,8 +215,8 @@ async def _write_both(workspace: Workspace, first: str, second: str) -> str:
     if workspace.project.meaning:
         await maintenance.encode_all(workspace)
     match await memories.add_memory(workspace, Draft(second)):
-        case MemoryAdded(replaced=ids) if ids:
-            return "replaced"
+        case MemoryAdded(replaced=ids, contradictions=contradictions) if ids:
+            return "replaced" if contradictions else "repeated"
         case MemoryAdded(similar=similar) if any(s.relation != "similar" for s in similar):
             return "contradicts"
         case MemoryAdded(similar=similar) if similar:
@@ -191,6 +225,55 @@ async def _write_both(workspace: Workspace, first: str, second: str) -> str:
             return "replaced"
         case _:
             return "silent"
+
+
+class _Told(NamedTuple):
+    """Whether the receipt of a memory speaks of the older one, and how many it names."""
+
+    told: bool
+    lines: int
+
+
+async def _tell(workspace: Workspace, text: str, old: RecordId | None = None) -> _Told:
+    added = await memories.add_memory(workspace, Draft(text))
+    if workspace.project.meaning:
+        await maintenance.encode_all(workspace)
+    match added:
+        case MemoryAdded(replaced=replaced, similar=similar):
+            return _Told(old in {*replaced, *(each.record.id for each in similar)}, len(similar))
+        case AlreadyKnown(record):
+            return _Told(record.id == old, 0)
+        case _:
+            return _Told(told=False, lines=0)
+
+
+def _count_told(fates: Sequence[_Told]) -> tuple[int, int, int, float]:
+    """How many were added, told, with a receipt that names something; lines of a receipt."""
+    lines = [fate.lines for fate in fates]
+    naming = sum(each > 0 for each in lines)
+    return len(fates), sum(f.told for f in fates), naming, sum(lines) / (len(lines) or 1)
+
+
+def _load_pairs(prefix: str) -> dict[str, list[tuple[str, str]]]:
+    """The first and the second statement of each pair, by what they are to each other."""
+    sets = json.loads((_DATA / f"{prefix}truths.json").read_text("utf-8"))
+    return {
+        name: [(p.get("older") or p["first"], p.get("newer") or p["second"]) for p in pairs]
+        for name, pairs in sets.items()
+        if pairs
+    }
+
+
+def _load_statements(prefix: str) -> list[str]:
+    """The statements of one project by the same hand; of another one if it wrote none."""
+    folder, _, hand = prefix.partition("/")
+    found = sorted((_DATA / folder).glob(f"{hand}statements_*.json"))
+    return _load_contents(f"{folder}/{found[0].stem}" if found else _OTHER_PROJECT)
+
+
+def _load_contents(name: str) -> list[str]:
+    stored = json.loads((_DATA / f"{name}.json").read_text("utf-8"))["memories"]
+    return [each["content"] for each in stored]
 
 
 async def open_stores(

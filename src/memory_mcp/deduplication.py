@@ -1,11 +1,13 @@
 """Decides whether a new memory is known already, and what becomes of the two if it is.
 
-Candidates are found by words and, with a model of our own, by meaning. Only an embedder on this
-machine is asked: a write waits for no network.
+Candidates are found by words, by words that mean much the same and, with a model of our own, by
+meaning. Only an embedder on this machine is asked: a write waits for no network. The nearest of
+what stays beside the new memory are named to whoever wrote it: a language model that reads them
+can tell what no rule here can.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -39,6 +41,7 @@ from memory_mcp.domain.search import (
     CorpusStatistics,
     Filters,
     QueryVectors,
+    SearchFields,
     Stated,
     View,
 )
@@ -71,12 +74,14 @@ from memory_mcp.text.truths import (
     may_relate,
     says_change,
 )
+from memory_mcp.words.table import compare_terms, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
-_ALIKE_MIN: Final = 0.5
-"""From this score on a memory is named whatever the rules of what contradicts say: two sentences of
-one form, such as "The art review is on Wednesdays." and one with Mondays."""
+_NEAR_MIN: Final = 0.3
+_MEANT_MIN: Final = 0.4
+"""From this nearness on a memory is named, whatever the rules say of it: by words alone, and by a
+model's vectors. What says that something changed may mean one that is less near."""
 _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 _UNKNOWN_CHANGE: Final = (
@@ -90,6 +95,8 @@ _TERMS_MAX: Final = 10
 _TERMS_MIN: Final = 2
 _MATCHES_MAX: Final = 200
 """Terms are searched, the rarest first, until together they are in so many memories."""
+_RELATED_TERMS_MAX: Final = 12
+"""Words near in meaning to each of its terms."""
 _CANDIDATES_FACTOR: Final = 2
 """How many are looked at for each that is wanted: some are of another kind or category."""
 _SHARED_WEIGHT_MIN: Final = 0.25
@@ -109,6 +116,7 @@ class DuplicateCandidate:
     """A visible memory that may be the same fact, with its score (0-1) and both as statements.
 
     `comparable`: one may take the place of the other. `truth` is what the new one makes of it.
+    `nearness` (0-1) says how much each says of what the other says; None: not worth naming.
     """
 
     record: Record
@@ -117,6 +125,7 @@ class DuplicateCandidate:
     new: Statement
     comparable: bool = True
     truth: Truth = _NOTHING
+    nearness: float | None = None
 
     @property
     def overlap(self) -> bool:
@@ -250,26 +259,27 @@ async def _describe_rivals(
     found: list[SimilarMemory] = []
     unasked = [c for c in candidates if isinstance(c.truth, Related) and c.record.id not in judged]
     for each in candidates:
-        truth, verdict = each.truth, judged.get(each.record.id)
+        truth, verdict, named = each.truth, judged.get(each.record.id), each.nearness is not None
         if each in unasked[:_SIMILAR_MAX]:
             verdict = await _ask_model(workspace, each, until)
         match verdict:
             case Updated(reason) if not isinstance(truth, Disputes):
                 truth = Outdates(reason)
-            case Unsure(reason) | Extended(reason) if isinstance(truth, Independent):
-                truth = Related(reason)
-            case Different(reason):
-                truth = Independent(reason)
+            case Unsure() | Extended():
+                named = True
+            case Different():
+                continue
             case _:
                 pass
+        likeness = max(each.score, each.nearness or 0.0)
         match truth:
             case Outdates(reason):
-                found.append(SimilarMemory(each.record, each.score, "outdated", reason))
+                found.append(SimilarMemory(each.record, likeness, "outdated", reason))
             case Disputes(reason):
-                found.append(SimilarMemory(each.record, each.score, "disputed", reason))
-            case Related(reason):
-                found.append(SimilarMemory(each.record, each.score, "similar", reason))
-            case Independent():
+                found.append(SimilarMemory(each.record, likeness, "disputed", reason))
+            case Related() | Independent() if named:
+                found.append(SimilarMemory(each.record, likeness))
+            case Related() | Independent():
                 pass
     found.sort(key=lambda each: (each.relation == "similar", -each.score))
     return tuple(found[:_SIMILAR_MAX])
@@ -367,9 +377,13 @@ async def find_candidates(
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
     others = list_other_values(new.content)
     others_terms = extract_terms(" ".join((new.title, *others)))
-    corpus = await bank.index.corpus({*rarest, *others_terms}, view)
+    table = load_word_table()
+    related = {t for term in rarest for t in table.find_nearest(term, _RELATED_TERMS_MAX)}
+    asked = {*rarest, *others_terms}
+    corpus = await bank.index.corpus(asked | related, view)
     weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
-    by_words = await _search_words(bank, corpus, view, limit)
+    by_words = await _search_words(bank, asked, corpus, view, limit)
+    by_words += await _search_words(bank, related.difference(new_terms), corpus, view, limit)
     question = await _encode(bank, new)
     by_meaning = await _search_meaning(bank, question, view, limit)
     olds = {one.id: one for pair in zip_longest(by_words, by_meaning) for one in pair if one}
@@ -383,33 +397,55 @@ async def find_candidates(
     alike = {id_ for id_ in olds if _is_related(weights, terms[id_], cosines.get(id_))}
     near = {id_ for id_ in olds if few or (changes and cosines.get(id_, 0) >= _CHANGED_COSINE_MIN)}
     bearing = {id_ for id_, one in olds.items() if may_relate(one.fields.outline, fields.outline)}
+    compared = alike | near | bearing
+    nearness = _measure_nearness(fields, olds.values(), cosines, near)
+    nearest = {*sorted(nearness, key=nearness.__getitem__)[-_SIMILAR_MAX:]}
     found: list[DuplicateCandidate] = []
-    for old in await load_records(bank, [id_ for id_ in olds if id_ in alike | near | bearing]):
+    for old in await load_records(bank, [id_ for id_ in olds if id_ in compared | nearest]):
         theirs = Statement(_choose_text(old, new), terms[old.id])
         ours = Statement(_choose_text(new, old), new_terms)
         comparable = old.id in alike and is_comparable(new, old)
-        score = score_similarity(ours, theirs, cosines.get(old.id))
-        truth = _judge_truth(new, old, ours, theirs, score, near=old.id in near)
-        if comparable or not isinstance(truth, Independent):
-            found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth))
+        score, truth = 0.0, _NOTHING
+        if old.id in compared:
+            score = score_similarity(ours, theirs, cosines.get(old.id))
+            truth = _judge_truth(new, old, ours, theirs, near=old.id in near)
+        if comparable or old.id in nearest or not isinstance(truth, Independent):
+            told = nearness.get(old.id)
+            found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth, told))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
 
 
 def _judge_truth(
-    new: Record, old: Record, ours: Statement, theirs: Statement, score: float, *, near: bool
+    new: Record, old: Record, ours: Statement, theirs: Statement, *, near: bool
 ) -> Truth:
-    """What the new memory makes of the old one; `near`: it may be what the new one changes.
-
-    `score` is how similar they are.
-    """
+    """What the new memory makes of the old one; `near`: it may be what the new one changes."""
     if not (states_truth(new) and states_truth(old)):
         return _NOTHING
     truth = compare_statements(theirs.text, ours.text)
     if isinstance(truth, Independent) and near:
         return Related("it says that something changed, and may mean this")
-    if isinstance(truth, Independent) and score >= _ALIKE_MIN:
-        return Related("it says nearly the same")
     return truth
+
+
+def _measure_nearness(
+    new: SearchFields,
+    olds: Iterable[Candidate],
+    cosines: Mapping[RecordId, float],
+    near: Collection[RecordId],
+) -> dict[RecordId, float]:
+    """How near the new memory is to each one that is worth naming, in 0-1; those of `near` are."""
+    if not new.outline:
+        return {}
+    ours, table = new.body.split(), load_word_table()
+    found: dict[RecordId, float] = {}
+    for one in olds:
+        if not one.fields.outline:  # it states nothing
+            continue
+        nearness = compare_terms(ours, one.fields.body.split(), table)
+        nearness = max(nearness, cosines.get(one.id, 0.0))
+        if nearness >= (_MEANT_MIN if one.id in cosines else _NEAR_MIN) or one.id in near:
+            found[one.id] = nearness
+    return found
 
 
 def _is_related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float | None) -> bool:
@@ -429,11 +465,12 @@ def _choose_text(record: Record, other: Record) -> str:
 
 
 async def _search_words(
-    bank: MemoryBank, corpus: CorpusStatistics, view: View, limit: int
-) -> Sequence[Candidate]:
-    """The memories with the rarest terms: the same fact has most of them."""
-    terms = select_rarest(corpus.counts, _MATCHES_MAX, least=_TERMS_MIN)
-    return await bank.index.match(terms, corpus, view, Filters(), limit)
+    bank: MemoryBank, terms: Collection[str], corpus: CorpusStatistics, view: View, limit: int
+) -> list[Candidate]:
+    """The memories with the rarest of these terms: the same fact has most of them."""
+    counts = {term: corpus.counts.get(term, 0) for term in terms}
+    rarest = select_rarest(counts, _MATCHES_MAX, least=_TERMS_MIN)
+    return await bank.index.match(rarest, corpus, view, Filters(), limit) if rarest else []
 
 
 async def _encode(bank: MemoryBank, new: Record) -> QueryVectors | None:

@@ -16,7 +16,8 @@ from stores_in_memory import MemoryIndex
 from vectors_in_memory import MemoryVectors
 
 from memory_mcp import branches, maintenance, memories, sessions
-from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, MemoryAdded
+from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.workspace import SemanticIndex, Workspace
@@ -66,6 +67,30 @@ async def test_words_find_a_memory_at_once_and_meaning_once_it_is_encoded(
     assert found.hits[0].record.content == CAR
     assert (found.mode, found.notes, found.degraded) == ("semantic", (), "")
     assert await maintenance.count_unencoded(workspace) == 0
+
+
+class EmbedderHere(FakeEmbedder):
+    """One that runs on this machine: a new memory is compared with its vectors, too."""
+
+    @property
+    def here(self) -> bool:
+        return True
+
+
+async def test_the_receipt_names_what_is_near_in_meaning(tmp_path: Path) -> None:
+    """Words that no table knows are one to a model; nothing waits for what is not encoded yet."""
+    workspace = meaningful(tmp_path, EmbedderHere(synonyms=(("qzxv", "wvjq"),)))
+    for text in ("Qzxv hums.", *OTHERS):
+        await add(workspace, text)
+    early = await memories.add_memory(workspace, Draft("Wvjq sleeps."))
+    await maintenance.encode_all(workspace)
+    told = await memories.add_memory(workspace, Draft("Wvjq drinks."))
+    await close_workspace(workspace)
+
+    assert isinstance(early, MemoryAdded)
+    assert early.similar == ()
+    assert isinstance(told, MemoryAdded)
+    assert "Qzxv hums." in [each.record.content for each in told.similar]
 
 
 async def test_a_new_memory_among_encoded_ones_is_found_and_counted(workspace: Workspace) -> None:

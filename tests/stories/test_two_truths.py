@@ -98,6 +98,60 @@ async def test_a_sentence_of_the_same_form_is_named(settings: Settings, era: Era
     assert _similar(told) == [(old, "similar")]
 
 
+OTHERS = (
+    "The sound studio is in the cellar.",
+    "Vera waters the plants.",
+    "Releases are tagged in git.",
+    "The choir sings on Tuesdays.",
+    "Lunch is served at noon.",
+    "Maps are drawn with QGIS.",
+    "The bus stops at the church.",
+    "Errors are shown as toasts.",
+    "The firmware runs on an ESP32.",
+    "Photos are resized in the browser.",
+    "The boat lies in the harbour of Kiel.",
+)
+"""More than a change is compared with, whatever they say."""
+
+
+async def test_the_nearest_is_named_though_no_word_is_shared(settings: Settings, era: Era) -> None:
+    """Who writes it is a model that understands both; what is far is not worth a line."""
+    long = (
+        "Money is stored as a float, as it has been since the very beginning, and it has been so "
+        "ever since it was begun, and it is so also in all of what is there, and so on, as it is."
+    )
+    async with agent(settings, era) as client:
+        for other in OTHERS:
+            await add(client, other)
+        old = await add(client, long)
+        told = await call(client, "add_memory", content="Amounts are kept in whole cents.")
+        far = await call(client, "add_memory", content="The cat is called Mo.")
+
+    assert _similar(told) == [(old, "similar")]
+    assert "If it brings one of them up to date, give exactly this text to" in told["message"]
+    assert len(told["similar"][0]["content"]) <= 160
+    assert "similar" not in far
+
+
+async def test_of_many_that_are_near_the_three_nearest_are_named(
+    settings: Settings, era: Era
+) -> None:
+    """The strongest first: more is work for whoever reads it."""
+    async with agent(settings, era) as client:
+        for other in OTHERS:
+            await add(client, other)
+        texts = [
+            f"The {kind} of the shop is open on Sundays." for kind in ("bakery", "bar", "cafe")
+        ]
+        ids = [await add(client, text) for text in (*texts, "The shop is open on Sundays as well.")]
+        told = await call(client, "add_memory", content="The cafe of the shop is closed in May.")
+
+    assert len(told["similar"]) == 3
+    assert told["similar"][0]["memoryId"] == ids[2]
+    scores = [each["score"] for each in told["similar"]]
+    assert scores == sorted(scores, reverse=True)
+
+
 async def test_the_newer_goes_first_and_the_older_is_marked_and_last(
     settings: Settings, era: Era
 ) -> None:

@@ -47,6 +47,7 @@ from memory_mcp.domain.outcomes import (
     PhaseSealed,
     Redaction,
     SearchResults,
+    SimilarMemory,
     Skipped,
     TrustReport,
 )
@@ -83,13 +84,15 @@ _TITLES_MAX: Final = 20
 _SUMMARY_CHARS_MAX: Final = 200
 _SHOWN_CHARS_MAX: Final = 400
 """How much of another memory is repeated: enough to tell what it says."""
+_NAMED_CHARS_MAX: Final = 160
+"""The same of one that is only near: a line, because most of them are about something else."""
 _EXAMPLES_MAX: Final = 3
 """Items named for each reason to leave some out."""
 
 _JUDGE: Final = (
-    "It resembles the memories listed as similar, and nothing here could tell whether it is the "
-    "same fact. If it is one of them, give exactly this text to {}: it then takes the place of "
-    "both. If not, do nothing."
+    "The memories listed as similar may be about the same, and nothing here could tell. If it "
+    "brings one of them up to date, give exactly this text to {}: it then takes the place of both. "
+    "If not, do nothing."
 )
 _RIVALS: Final = {
     "outdated": (
@@ -211,7 +214,7 @@ def _render_added(
                     for each in outcome.contradictions
                 ],
                 similar=[
-                    {"memoryId": each.record.id, "content": _shorten(each.record.content),
+                    {"memoryId": each.record.id, "content": _shorten_similar(each),
                      "score": round(each.score, 2), "relation": each.relation}
                     for each in outcome.similar
                 ],
@@ -273,6 +276,11 @@ def _render_redactions(redactions: Sequence[Redaction]) -> list[Fields]:
 
 def _shorten(text: str) -> str:
     return cut(text, _SHOWN_CHARS_MAX)
+
+
+def _shorten_similar(each: SimilarMemory) -> str:
+    text = each.record.content
+    return _shorten(text) if each.relation != "similar" else cut(text, _NAMED_CHARS_MAX)
 
 
 def _render_sealed(outcome: CheckpointSaved | CheckpointDecided | PhaseSealed) -> Fields:

@@ -104,6 +104,44 @@ def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
     return math.sqrt(max(0.0, square))
 
 
+def compare_terms(one: Sequence[str], other: Sequence[str], table: WordTable) -> float:
+    """How much each of two texts of these terms says of what the other says, in 0-1.
+
+    Each term is worth as much as it tells, and is met by itself or by the nearest term of the other
+    text. Of a long text the most telling terms count.
+    """
+    ours, theirs = _select_telling(one, table), _select_telling(other, table)
+    own, others = ([s for s in (table.find_signs(t) for t in each) if s is not None]
+                   for each in (ours, theirs))  # fmt: skip
+    rows = [[(signs ^ row).bit_count() for row in others] for signs in own]
+    columns = zip(*rows, strict=True)
+    covered = _measure_share(ours, theirs, map(min, rows) if others else (), table)
+    return (covered + _measure_share(theirs, ours, map(min, columns), table)) / 2
+
+
+def _select_telling(terms: Iterable[str], table: WordTable) -> dict[str, float]:
+    """The most telling of the terms, each with its rarity."""
+    rarities = {term: table.get_rarity(term) for term in terms}
+    telling = sorted(rarities, key=rarities.__getitem__, reverse=True)[:_COMPARED_WORDS_MAX]
+    return {term: rarities[term] for term in telling}
+
+
+def _measure_share(
+    ours: Mapping[str, float],
+    theirs: Mapping[str, float],
+    unlike: Iterable[int],
+    table: WordTable,
+) -> float:
+    """What share of our terms the others meet.
+
+    `unlike` says of each that the table knows how far the nearest is; none if they have none.
+    """
+    known = [rarity for term, rarity in ours.items() if term in table.places]
+    met = sum(r * max(0.0, COSINES[least]) for r, least in zip(known, unlike, strict=False))
+    met += sum(r for term, r in ours.items() if term not in table.places and term in theirs)
+    return met / (sum(ours.values()) or 1.0)
+
+
 Direction = Sequence[Sequence[float]]
 """A direction among meanings: how far each byte of a row of signs goes along it, by its value."""
 
