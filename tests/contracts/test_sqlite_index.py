@@ -207,6 +207,22 @@ async def test_a_batch_that_is_given_up_leaves_the_index_usable(
     await other.aclose()
 
 
+async def test_what_is_just_being_opened_is_closed_as_well(path: Path) -> None:
+    """SQLite removes its log with the last connection."""
+    for waits in range(8):
+        index = SqliteIndex(path, make_fields, lambda: None)
+        asking = asyncio.create_task(index.ids())
+        for _ in range(waits):
+            await asyncio.sleep(0)
+        opening = index.file._opening.locked()  # pyright: ignore[reportPrivateUsage]  # it has begun
+        await index.aclose()
+        await asyncio.gather(asking, return_exceptions=True)
+        if opening:
+            assert files(path) == [path]
+        else:
+            await index.aclose()
+
+
 async def test_a_batch_with_a_row_that_cannot_be_stored_changes_nothing(
     index: SqliteIndex, path: Path, scribe: Scribe
 ) -> None:

@@ -375,7 +375,7 @@ def test_ctrl_c_while_libraries_are_imported_costs_no_traceback(
     tmp_path: Path, command: str
 ) -> None:
     """Some panic when they are interrupted; here one sends the signal itself."""
-    (tmp_path / "pydantic.py").write_text(
+    (tmp_path / "pydantic_core.py").write_text(
         "import os, signal\n"
         "try:\n    os.kill(os.getpid(), signal.SIGINT)\n    for _ in range(9_999): pass\n"
         "except KeyboardInterrupt:\n    raise SystemError('panic') from None\n",

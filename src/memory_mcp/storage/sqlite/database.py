@@ -188,7 +188,8 @@ class Database:
 
     async def aclose(self) -> None:
         """Close the connection once what runs has ended; the next call opens another."""
-        await self._close()
+        async with self._opening:  # what is just being opened is closed as well
+            await self._close()
 
     async def _close(self) -> None:
         db, self._db, self._opened = self._db, None, None
