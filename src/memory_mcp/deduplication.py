@@ -74,7 +74,7 @@ from memory_mcp.text.truths import (
     may_relate,
     says_change,
 )
-from memory_mcp.words.table import compare_terms, load_word_table
+from memory_mcp.words.table import compare_telling, load_word_table, select_telling
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
@@ -382,8 +382,7 @@ async def find_candidates(
     asked = {*rarest, *others_terms}
     corpus = await bank.index.corpus(asked | related, view)
     weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
-    by_words = await _search_words(bank, asked, corpus, view, limit)
-    by_words += await _search_words(bank, related.difference(new_terms), corpus, view, limit)
+    by_words = await _search_words(bank, asked | related, corpus, view, limit)
     question = await _encode(bank, new)
     by_meaning = await _search_meaning(bank, question, view, limit)
     olds = {one.id: one for pair in zip_longest(by_words, by_meaning) for one in pair if one}
@@ -436,13 +435,14 @@ def _measure_nearness(
     """How near the new memory is to each one that is worth naming, in 0-1; those of `near` are."""
     if not new.outline:
         return {}
-    ours, table = new.body.split(), load_word_table()
+    table = load_word_table()
+    ours = select_telling(new.body.split(), table)
     found: dict[RecordId, float] = {}
     for one in olds:
         if not one.fields.outline:  # it states nothing
             continue
-        nearness = compare_terms(ours, one.fields.body.split(), table)
-        nearness = max(nearness, cosines.get(one.id, 0.0))
+        theirs = select_telling(one.fields.body.split(), table)
+        nearness = max(compare_telling(ours, theirs), cosines.get(one.id, 0.0))
         if nearness >= (_MEANT_MIN if one.id in cosines else _NEAR_MIN) or one.id in near:
             found[one.id] = nearness
     return found

@@ -1,11 +1,12 @@
 """The table of related words: how near two texts are without a model."""
 
-from memory_mcp.words.table import compare_terms, load_word_table
+from memory_mcp.words.table import compare_telling, load_word_table, select_telling
 from memory_mcp.words.terms import extract_terms
 
 
 def _compare(one: str, other: str) -> float:
-    return compare_terms(extract_terms(one), extract_terms(other), load_word_table())
+    table = load_word_table()
+    return compare_telling(*(select_telling(extract_terms(text), table) for text in (one, other)))
 
 
 def test_texts_are_as_near_as_what_they_say() -> None:

@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.errors import IndexDamagedError
 
@@ -104,42 +104,49 @@ def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
     return math.sqrt(max(0.0, square))
 
 
-def compare_terms(one: Sequence[str], other: Sequence[str], table: WordTable) -> float:
-    """How much each of two texts of these terms says of what the other says, in 0-1.
+class Telling(NamedTuple):
+    """The most telling terms of a text: how rare each is, and their signs as far as known."""
 
-    Each term is worth as much as it tells, and is met by itself or by the nearest term of the other
-    text. Of a long text the most telling terms count.
-    """
-    ours, theirs = _select_telling(one, table), _select_telling(other, table)
-    own, others = ([s for s in (table.find_signs(t) for t in each) if s is not None]
-                   for each in (ours, theirs))  # fmt: skip
-    rows = [[(signs ^ row).bit_count() for row in others] for signs in own]
-    columns = zip(*rows, strict=True)
-    covered = _measure_share(ours, theirs, map(min, rows) if others else (), table)
-    return (covered + _measure_share(theirs, ours, map(min, columns), table)) / 2
+    known: Mapping[str, float]
+    unknown: Mapping[str, float]
+    signs: Sequence[int]
 
 
-def _select_telling(terms: Iterable[str], table: WordTable) -> dict[str, float]:
-    """The most telling of the terms, each with its rarity."""
+def select_telling(terms: Iterable[str], table: WordTable) -> Telling:
+    """What of a text of these terms is compared with other texts."""
     rarities = {term: table.get_rarity(term) for term in terms}
     telling = sorted(rarities, key=rarities.__getitem__, reverse=True)[:_COMPARED_WORDS_MAX]
-    return {term: rarities[term] for term in telling}
+    known = {term: rarities[term] for term in telling if term in table.places}
+    unknown = {term: rarities[term] for term in telling if term not in known}
+    return Telling(known, unknown, [table.signs[table.places[term]] for term in known])
 
 
-def _measure_share(
-    ours: Mapping[str, float],
-    theirs: Mapping[str, float],
-    unlike: Iterable[int],
-    table: WordTable,
-) -> float:
+def compare_telling(ours: Telling, theirs: Telling) -> float:
+    """How much each of two texts says of what the other says, in 0-1.
+
+    Each term is worth as much as it tells, and is met by itself or by the nearest term of the other
+    text.
+    """
+    unlike = [[(signs ^ row).bit_count() for row in theirs.signs] for signs in ours.signs]
+    nearest = map(min, unlike) if theirs.signs else ()
+    shares = (
+        _measure_share(ours, theirs, nearest),
+        _measure_share(theirs, ours, map(min, zip(*unlike, strict=True))),
+    )
+    return sum(shares) / 2
+
+
+def _measure_share(ours: Telling, theirs: Telling, unlike: Iterable[int]) -> float:
     """What share of our terms the others meet.
 
-    `unlike` says of each that the table knows how far the nearest is; none if they have none.
+    `unlike` says of each known one how far the nearest is; none if they have none.
     """
-    known = [rarity for term, rarity in ours.items() if term in table.places]
-    met = sum(r * max(0.0, COSINES[least]) for r, least in zip(known, unlike, strict=False))
-    met += sum(r for term, r in ours.items() if term not in table.places and term in theirs)
-    return met / (sum(ours.values()) or 1.0)
+    met = sum(
+        rarity * max(0.0, COSINES[least])
+        for rarity, least in zip(ours.known.values(), unlike, strict=False)
+    )
+    met += sum(rarity for term, rarity in ours.unknown.items() if term in theirs.unknown)
+    return met / (sum(ours.known.values()) + sum(ours.unknown.values()) or 1.0)
 
 
 Direction = Sequence[Sequence[float]]
