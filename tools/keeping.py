@@ -201,13 +201,13 @@ class Rows(NamedTuple):
     def weigh(self, weights: Floats) -> Floats:
         """The sum of each row by these weights."""
         plain = np.bincount(self.places, self.values * weights[self.columns], self.height)
-        return plain + self.meanings @ weights[-words.BITS :]
+        return plain.astype(float) + self.meanings @ weights[-words.BITS :]
 
     def gather(self, pulls: Floats) -> Floats:
         """The sum of each column by these pulls of the rows."""
         many = self.width - words.BITS
         plain = np.bincount(self.columns, self.values * pulls[self.places], many)
-        return np.concatenate([plain, pulls @ self.meanings])
+        return np.concatenate([plain.astype(float), pulls @ self.meanings])
 
 
 def make_rows(every: Sequence[Sentence], names: Sequence[str]) -> Rows:
