@@ -208,5 +208,6 @@ async def switched(workspace: Workspace, name: str) -> Workspace:
 
 async def close_workspace(workspace: Workspace) -> None:
     """Close what was opened."""
-    for bank in workspace.banks:
+    strangers = [workspace.strangers.bank] if workspace.strangers else []
+    for bank in (*workspace.banks, *strangers):
         await bank.index.aclose()
