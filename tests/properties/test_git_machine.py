@@ -357,6 +357,14 @@ ELSEWHERE: list[Step] = [
 """A branch is squashed in one work tree, and that again in the other; only there anything looks."""
 BEGUN_ON_IT: list[Step] = [*ELSEWHERE[:-2], ("new", 0)]
 """A branch is begun on a squash that nothing looked at."""
+COME_BACK: list[Step] = [
+    ("write", 0), ("new", 0), ("tree", 0), ("switch", 0), ("switch", 0), ("look", 0),
+]  # fmt: skip
+"""The other work tree goes to where something was written and back, before anything looks there."""
+TAKEN: list[Step] = [
+    ("write", 0), ("tree", 0), ("new", 0), ("tree", 0), ("switch", 0), ("look", 0),
+]  # fmt: skip
+"""This work tree goes to a branch that the other one was begun on and has left."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -370,6 +378,8 @@ BEGUN_ON_IT: list[Step] = [*ELSEWHERE[:-2], ("new", 0)]
 @example(([], UNSEEN))
 @example(([], ELSEWHERE))
 @example(([], BEGUN_ON_IT))
+@example(([], COME_BACK))
+@example(([], TAKEN))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(
@@ -450,6 +460,7 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 @example(([("commit", 0)], AWAY))
 @example(([], NESTED))
 @example(([], OLDER))
+@example(([], COME_BACK))
 @example(([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]))
 @example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
 @example(

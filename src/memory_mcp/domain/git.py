@@ -60,11 +60,12 @@ class GitPlace:
 
 @frozen
 class RefStep:
-    """A line of a branch's reflog."""
+    """A line of a branch's reflog; `at` is when, as git writes it."""
 
     old: str
     new: str
     message: str
+    at: str = ""
 
     @property
     def creates(self) -> bool:

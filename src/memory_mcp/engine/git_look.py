@@ -249,7 +249,7 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
     made = steps[0] if steps else None
     if made is None or not made.creates or made.message != "branch: Created from HEAD":
         return kept
-    origin = look.git.find_origin(branch, made.new)
+    origin = look.git.find_origin(branch, made)
     if not origin or origin == branch:
         return kept
     if origin == made.new:

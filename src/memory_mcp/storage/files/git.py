@@ -56,7 +56,6 @@ _OPERATIONS: Final = (
     "rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG",
     "sequencer",
 )  # fmt: skip
-_VISIT: Final = "checkout: moving from "
 _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
 """The line before each object. Within a record no line begins with such a word."""
 _SHORT: Final = 8
@@ -173,12 +172,14 @@ class LocalGit:
         lines = data.splitlines()[-STEPS_MAX:]
         return [step for line in lines if (step := _parse_step(line))]
 
-    def find_origin(self, branch: str, commit: str) -> str:
-        end = f" to {branch}"
+    def find_origin(self, branch: str, made: RefStep) -> str:
         for line in reversed(self._read_moves().splitlines()):
             step = _parse_step(line)
-            if step and step.new == step.old == commit and step.message.endswith(end):
-                return step.message.removeprefix(_VISIT).removesuffix(end)
+            # what one command of git writes has one time; a visit later begins nothing
+            if step and (step.visits, step.old, step.new, step.at) == (
+                branch, made.new, made.new, made.at,
+            ):  # fmt: skip
+                return step.leaves
         return ""
 
     def find_new_name(self, branch: str, seen: SeenBranch, among: Sequence[str] = ()) -> str:
@@ -497,4 +498,4 @@ def _parse_step(line: bytes) -> RefStep | None:
     hashes = place.split(" ", 2)
     if len(hashes) < 3 or len(hashes[0]) != len(hashes[1]):  # noqa: PLR2004  # old, new, who
         return None
-    return RefStep(hashes[0], hashes[1], message)
+    return RefStep(hashes[0], hashes[1], message, hashes[2].rpartition("> ")[2])
