@@ -379,10 +379,9 @@ async def find_candidates(
     others_terms = extract_terms(" ".join((new.title, *others)))
     table = load_word_table()
     related = {t for term in rarest for t in table.find_nearest(term, _RELATED_TERMS_MAX)}
-    asked = {*rarest, *others_terms}
-    corpus = await bank.index.corpus(asked | related, view)
+    corpus = await bank.index.corpus({*rarest, *others_terms, *related}, view)
     weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
-    by_words = await _search_words(bank, asked | related, corpus, view, limit)
+    by_words = await _search_words(bank, corpus, view, limit)
     question = await _encode(bank, new)
     by_meaning = await _search_meaning(bank, question, view, limit)
     olds = {one.id: one for pair in zip_longest(by_words, by_meaning) for one in pair if one}
@@ -465,12 +464,11 @@ def _choose_text(record: Record, other: Record) -> str:
 
 
 async def _search_words(
-    bank: MemoryBank, terms: Collection[str], corpus: CorpusStatistics, view: View, limit: int
-) -> list[Candidate]:
-    """The memories with the rarest of these terms: the same fact has most of them."""
-    counts = {term: corpus.counts.get(term, 0) for term in terms}
-    rarest = select_rarest(counts, _MATCHES_MAX, least=_TERMS_MIN)
-    return await bank.index.match(rarest, corpus, view, Filters(), limit) if rarest else []
+    bank: MemoryBank, corpus: CorpusStatistics, view: View, limit: int
+) -> Sequence[Candidate]:
+    """The memories with the rarest of the terms counted: the same fact has most of them."""
+    rarest = select_rarest(corpus.counts, _MATCHES_MAX, least=_TERMS_MIN)
+    return await bank.index.match(rarest, corpus, view, Filters(), limit)
 
 
 async def _encode(bank: MemoryBank, new: Record) -> QueryVectors | None:
