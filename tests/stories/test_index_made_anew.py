@@ -47,8 +47,12 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return opened
 
 
-async def forget_the_index(settings: Settings, tmp_path: Path) -> None:
-    """A project of eight memories, the last of which replaces the first, and no index."""
+async def forget_the_index(settings: Settings, tmp_path: Path, gate: asyncio.Event) -> None:
+    """A project of eight memories, the last of which replaces the first, and no index.
+
+    The gate is open meanwhile, and closed then.
+    """
+    gate.set()
     async with open_workspace(settings) as built:
         ids: list[str] = []
         for word in WORDS:
@@ -58,6 +62,7 @@ async def forget_the_index(settings: Settings, tmp_path: Path) -> None:
             ids += [record.id for record in [getattr(outcome, "record", None)] if record]
     for file in tmp_path.rglob("index.sqlite3*"):  # noqa: ASYNC240  # nothing else runs
         file.unlink()
+    gate.clear()
 
 
 async def found(workspace: Workspace, query: str) -> SearchResults:
@@ -77,9 +82,7 @@ async def test_a_search_answers_from_what_is_there_and_says_how_much_is_missing(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:
     """The alternative is an error after twenty seconds, for a memory that is all there."""
-    gate.set()
-    await forget_the_index(settings, tmp_path)
-    gate.clear()
+    await forget_the_index(settings, tmp_path, gate)
     async with open_workspace(settings) as built:
         workspace = built.workspace
         early = await found(workspace, "which tree")
@@ -105,9 +108,7 @@ async def test_a_search_waits_for_the_ids_alone_where_there_are_very_many(
     settings: Settings, tmp_path: Path, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To list a hundred thousand takes longer than a reader waits, to index them minutes."""
-    gate.set()
-    await forget_the_index(settings, tmp_path)
-    gate.clear()
+    await forget_the_index(settings, tmp_path, gate)
     real = LocalRecords.ids
 
     async def ids(self: LocalRecords) -> set[RecordId]:
@@ -128,9 +129,7 @@ async def test_what_must_look_at_everything_waits(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:
     """A forget that did not find its memory would say that there is none."""
-    gate.set()
-    await forget_the_index(settings, tmp_path)
-    gate.clear()
+    await forget_the_index(settings, tmp_path, gate)
     async with open_workspace(settings) as built:
         early = await found(built.workspace, "which tree")
         report = asyncio.create_task(branches.report_head(built.workspace))
@@ -147,9 +146,7 @@ async def test_a_session_that_ends_leaves_the_rest_to_the_next(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:
     """A command is over with its answer; what it has indexed stays."""
-    gate.set()
-    await forget_the_index(settings, tmp_path)
-    gate.clear()
+    await forget_the_index(settings, tmp_path, gate)
     async with open_workspace(settings) as built:
         assert (await found(built.workspace, "which tree")).degraded
     gate.set()
@@ -162,9 +159,7 @@ async def test_what_git_takes_once_it_is_made_anew_is_noticed_at_once(
     settings: Settings, tmp_path: Path, gate: asyncio.Event
 ) -> None:
     """The call that sees it made looks at the folder, too: git may have moved meanwhile."""
-    gate.set()
-    await forget_the_index(settings, tmp_path)
-    gate.clear()
+    await forget_the_index(settings, tmp_path, gate)
     async with open_workspace(settings) as built:
         index = built.workspace.project.index
         hidden = (await found(built.workspace, "which tree")).hits[0].record
