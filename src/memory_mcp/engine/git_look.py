@@ -350,7 +350,7 @@ def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
     for step in steps:
         last = joined[-1] if joined else None
         if last and ((step.resets and last.resets) or (step.rebases and last.rebases)):
-            step = RefStep(joined.pop().old, step.new, step.message)  # noqa: PLW2901
+            step = replace(step, old=joined.pop().old)  # noqa: PLW2901
         joined.append(step)
     return joined
 
