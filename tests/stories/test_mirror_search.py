@@ -62,6 +62,7 @@ async def test_a_cloud_that_fails_leaves_the_local_answer_and_a_word_about_it(
     """Never an error, never silence, never "no memories" on account of an outage."""
     async with agent(mine, "auto") as client:
         await add(client, "Orders live in PostgreSQL.")
+        await synced(mine)  # else the delivery may meet the fault first, and leave the cloud alone
         cloud.faults.always(fault)  # pyright: ignore[reportArgumentType]  # the kinds of the parameters
         found = await call(client, "search_memories", query="orders")
         nothing = await call(client, "search_memories", query="flamingo")
