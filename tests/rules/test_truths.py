@@ -69,7 +69,15 @@ INDEPENDENT: Final = [
     ("In v1, amounts are floats.", "In v2, amounts are integer cents."),
     ("We accept payments by card.", "We accept payments by bank transfer too."),
     ("The importer can read CSV.", "The importer can read Parquet."),
+    ("The winch can carry sand.", "The winch can carry timber."),
+    ("Plans can be exported as PNG.", "Plans can be exported as SVG."),
     ("I'm allergic to cats.", "I'm allergic to birch pollen."),
+    # one is made like the other, as in a list
+    ("The panel shows pressure.", "The panel shows the water level."),
+    ("Dr. Imhof wants letters in French.", "Dr. Quist wants letters in Danish."),
+    ("Edition 3 of the guide lists six huts.", "Edition 4 of the guide lists nine huts."),
+    # two things differ: of what it is, and when
+    ("Cron rotates the tapes on the 1st.", "Cron rotates the disks on the 20th."),
     ("The public API is REST.", "The public API is REST, with errors as documents."),
     ("I'm a vegetarian.", "I'm a vegetarian, and I don't eat eggs either."),
     ("All services are written in Go.", "The renderer is the one service in Python."),

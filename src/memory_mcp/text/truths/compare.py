@@ -10,6 +10,7 @@ A mark hides nothing, so a yes is given more often than two memories become one 
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
@@ -36,6 +37,8 @@ _UNLIKE: Final = frozenset({"time", "size", "often", "place", "name"})
 _OTHERS_MAX: Final = 60
 _SHARED_MIN: Final = 0.6
 """Of what the old statement is about, so much must the new one speak of, if it has no subject."""
+_BEGINNING: Final = 2
+"""Sentences whose first words are the same begin alike."""
 
 
 @frozen
@@ -276,7 +279,16 @@ def _changes_two_things(old: Frame, slot: Slot) -> bool:
     whole = slot.old[0].after_copula or _names_one_of_kind(old, slot)
     shares = before & after and not whole
     acts = any(word.kind == "verb" for word in both) and not whole
-    return bool(shares or mixed or acts or len(leads) == 1 or leads[:1] != leads[1:])
+    apart = len(leads) == 1 or leads[:1] != leads[1:]
+    return bool(shares or mixed or acts or apart or _tells_two_things(slot))
+
+
+def _tells_two_things(slot: Slot) -> bool:
+    """Whether each side is a thing and what limits it: "keys on the 1st", "logs on the 15th"."""
+    return slot.old[0].key != slot.new[0].key and all(
+        len(side) > 1 and side[0].kind in ("verb", "word") and side[1].kind == "preposition"
+        for side in (slot.old, slot.new)
+    )
 
 
 def _is_holder(old: Frame, slot: Slot) -> bool:
@@ -306,7 +318,7 @@ def _judge_values(old: Frame, slot: Slot) -> bool | None:
     if _find_dimensions(slot.old) & _find_dimensions(slot.new):
         return _judge_figures(old, slot, listed=listed)
     if _find_families(slot.old) & _find_families(slot.new):
-        return not listed
+        return not (listed or before & words("lists", "possible"))
     return _judge_names(old, slot, before)
 
 
@@ -315,7 +327,7 @@ def _judge_names(old: Frame, slot: Slot, before: frozenset[str]) -> bool | None:
         return True
     passive = old.words[slot.at - 1].key in ("by", "von") and old.sentence.copulas
     listed = before & words("lists", "verbs") and not (before & merge_words("ranked") or passive)
-    if listed or before & words("lists", "adjectives"):
+    if listed or before & (words("lists", "adjectives") | words("lists", "possible")):
         return False
     firsts = (slot.old[0], slot.new[0])
     named = all(_is_name(word) or word.kind == "identifier" for word in firsts)
@@ -394,8 +406,8 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
     same = _has_same_subject(old, new, shared) and not has_other_head(old, new)
     if kinds and same and new.changes and not old.where - new.where:
         return Outdates(f"another {kinds[0]}")
-    sourced = old.sourced or new.sourced
-    both = old.sourced and new.sourced
+    sourced = (old.sourced or new.sourced) and (new.changes or not _is_made_alike(old, new))
+    both = sourced and old.sourced and new.sourced
     if kinds and kinds != ["name"] and sourced and len(shared) > 1 - both:
         return Disputes(f"another {kinds[0]}")
     near = 2 * len(shared) >= min(len(old.about), len(new.about))
@@ -404,6 +416,20 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
     if new.changes and (shared or kinds):
         return Related("it says that something changed")
     return Related("they speak of the same") if len(shared) > 1 else None
+
+
+def _is_made_alike(old: Frame, new: Frame) -> bool:
+    """Whether one is made like the other, as a list of facts is: none denies another one.
+
+    They begin alike, or the same words stand at the same places, but for two that are apart.
+    """
+    if old.keys[:_BEGINNING] == new.keys[:_BEGINNING]:
+        return True
+    if len(old.keys) != len(new.keys):
+        return False
+    same = [ours == theirs for ours, theirs in zip(new.keys, old.keys, strict=True)]
+    runs = sum(not each for each, _ in groupby(same))
+    return runs > 1 and 2 * sum(same) >= len(same)
 
 
 def _find_other_values(old: Frame, new: Frame) -> list[str]:
