@@ -49,6 +49,7 @@ HANDS: Final = {
         *(TRAIN / f"t{number}-talk.json" for number in SIXTH),
         *(DATA / half / "fresh5-talk.json" for half in ("open", "closed")),
     ),
+    "fresh6": (DATA / "open" / "fresh6-talk.json", DATA / "closed" / "fresh6-talk.json"),
     "our own": (ROOT / "tests" / "data" / "talk_of_our_own.json",),
     **{
         path.stem: (path,)
