@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
+from memory_mcp.words.dates import find_dates, find_leading_date, make_day_terms
 
 MONDAY = date(2023, 5, 8)
 

@@ -39,6 +39,23 @@ async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings,
     assert [hit.get("outdated_by") for hit in found["results"]] == [None, new]
 
 
+async def test_no_turn_of_a_talk_is_outdated_by_a_later_one(settings: Settings, era: Era) -> None:
+    """It tells what was said at that hour: that stays so, and keeps its place."""
+    turns = [
+        "[1:36 pm on 3 July, 2023] Mel: I signed up for a pottery class yesterday.",
+        "[1:33 pm on 25 August, 2023] Mel: I changed to the painting class, no more pottery class.",
+        "[9:10 am on 2 September, 2023] Mel: I now take a pottery class on Mondays.",
+    ]
+    async with agent(settings, era) as client:
+        for turn in turns:
+            await add(client, turn)
+        asked = "when did Mel sign up for a pottery class?"
+        found = await call(client, "search_memories", query=asked)
+
+    assert found["results"][0]["content"] == turns[0]
+    assert [hit for hit in found["results"] if hit.get("outdated_by")] == []
+
+
 async def test_what_disputes_is_reported_as_such(settings: Settings, era: Era) -> None:
     """Neither is right by being later: the user must say."""
     async with agent(settings, era) as client:

@@ -4,7 +4,6 @@ If a text begins with a day and a speaker ("[1:56 pm on 8 May, 2023] Caroline: â
 `dates` (and "yesterday" is counted from it) and the speaker to `names`: neither counts as a word.
 """
 
-import re
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -12,7 +11,7 @@ from typing import Final
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.patterns import compile_later
-from memory_mcp.ranking.dates import find_dates, find_leading_date, make_day_terms
+from memory_mcp.words.dates import find_dates, make_day_terms, split_day
 from memory_mcp.words.table import load_word_table, pack_meaning
 from memory_mcp.words.terms import extract_terms, make_phase_term
 
@@ -39,10 +38,6 @@ _RECORDS_KEPT: Final = 4
 _SPEAKER: Final = compile_later(
     r"([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,3}):\s+(?=\S)"
 )
-_SPEAKER_DAY: Final = compile_later(
-    r"([^\W\d_][\w.' -]{0,40}?) ?(\([^()]{6,40}\)|\[[^\[\]]{6,40}\]):\s*"
-)
-_HOUR: Final = compile_later(r"\d:\d\d|\d ?[ap]\.?m\b", re.IGNORECASE)
 _LABELS: Final = frozenset(
     # a text that wraps reads better than a list of quotes
     """
@@ -83,9 +78,8 @@ def _extract_fields(
     kind: Kind,
     written: date,
 ) -> SearchFields:
-    day, text = _split_day(content)
+    day, timed, text = split_day(content)
     own = day or written
-    timed = day and _HOUR.search(content, 0, len(content) - len(text))
     speaker = _SPEAKER.match(text)
     names: list[str] = []
     if speaker and _is_name(speaker[1]):
@@ -123,20 +117,11 @@ def _extract_fields(
 
 def make_encoder_text(record: Record) -> str:
     """The text that an embedder encodes: title and content without the leading day."""
-    _, text = _split_day(record.content)
+    text = split_day(record.content).text
     if record.kind == "episode":
         told, asked = _split_questions(text)
         text = told if told or record.title else asked
     return f"{record.title}: {text}" if record.title else text
-
-
-def _split_day(content: str) -> tuple[date | None, str]:
-    """The day that stands before or right behind the speaker, and the text without it."""
-    day, start = find_leading_date(content)
-    if day is None and (match := _SPEAKER_DAY.match(content)):
-        day, _ = find_leading_date(match[2])
-        return (day, f"{match[1]}: {content[match.end() :]}") if day else (None, content)
-    return day, content[start:]
 
 
 def _split_questions(text: str) -> tuple[str, str]:

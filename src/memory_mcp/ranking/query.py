@@ -18,7 +18,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, SearchFields
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
-from memory_mcp.ranking.dates import find_dates
+from memory_mcp.words.dates import find_dates
 from memory_mcp.words.terms import extract_terms, find_pieces, fold, make_phase_term, split_terms
 
 _YEAR_DIGITS: Final = 4

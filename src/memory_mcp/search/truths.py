@@ -62,7 +62,7 @@ _ANSWERS_MAX: Final = 8
 """Of the ranked so many may answer the question, though they are not shown."""
 _ANSWER_MIN: Final = 0.1
 """Share of the best score below which nothing answers the same question."""
-_ANSWERS_FROM: Final = -0.7
+_ANSWERS_FROM: Final = 0.0
 """The logit from which on a later statement answers a question anew."""
 _ASKED_RARITY: Final = 10.0
 _RARE_MAX: Final = 20

@@ -95,7 +95,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 17
+VERSION: Final = 18
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 BLOCK_BITS: Final = 11

@@ -60,6 +60,7 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
         "another value": bool(before and after - before),
         "same kind": bool(both - {"name"}),
         "other family": _has_other_family(theirs, ours),
+        "happened": all(frame.past for frame in theirs),
         "only one supposes": supposed,
         "of one thing": any(not _find_difference(o, n, asked) for o in theirs for n in ours),
     }
@@ -69,8 +70,10 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
 def tells_change(features: Features) -> bool:
     """Whether the later one says that something changed.
 
-    A hint does where both are of one thing, and near to the question.
+    A hint does where both are of one thing, and near to the question. What happened stays so.
     """
+    if features["happened"]:
+        return False
     near = min(features["old of best"], features["new of best"]) >= _HINTED_MIN
     hinted = features["hints"] and features["of one thing"] and near
     return bool(features["changes"] or hinted)

@@ -25,6 +25,7 @@ from memory_mcp.text.merge.reading import (
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern, load_table, rewrite
+from memory_mcp.words.dates import split_day
 
 _TEXT_CHARS_MAX: Final = 2_000
 _FRAMES_MAX: Final = 8
@@ -130,7 +131,12 @@ def split_statements(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_FRAMES_KEPT)
 def read_frames(text: str) -> tuple[Frame, ...]:
-    """The statements of a text, in order."""
+    """The statements of a text, in order.
+
+    What begins with a day and an hour states none: it tells what was said, or was so, at that hour.
+    """
+    if split_day(text).timed:
+        return ()
     return tuple(frame for each in split_statements(text) if (frame := read_frame(each)).words)
 
 

@@ -14,10 +14,15 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
+
+_SPEAKER_DAY: Final = compile_later(
+    r"([^\W\d_][\w.' -]{0,40}?) ?(\([^()]{6,40}\)|\[[^\[\]]{6,40}\]):\s*"
+)
+_HOUR: Final = compile_later(r"\d:\d\d|\d ?[ap]\.?m\b", re.IGNORECASE)
 
 _Terms = tuple[tuple[str, ...], tuple[str, ...]] | None
 """All terms of a time, and the most precise of them; None if there is no such time."""
@@ -385,3 +390,30 @@ def find_leading_date(text: str) -> tuple[date | None, int]:
         day = next(full, None)
         return (date.fromisoformat(day) if day else None), match.end()
     return None, 0
+
+
+class DatedText(NamedTuple):
+    """A text without the day that it begins with.
+
+    `timed`: an hour stands beside the day, as before a turn of a talk or a line of a log.
+    """
+
+    day: date | None
+    timed: bool
+    text: str
+
+
+def split_day(text: str) -> DatedText:
+    """The day that stands before or right behind the speaker, and the text without it."""
+    day, start = find_leading_date(text)
+    if day is not None:
+        return DatedText(day, _tells_hour(text[:start]), text[start:])
+    if match := _SPEAKER_DAY.match(text):
+        day, _ = find_leading_date(match[2])
+        if day is not None:
+            return DatedText(day, _tells_hour(match[2]), f"{match[1]}: {text[match.end() :]}")
+    return DatedText(None, timed=False, text=text)
+
+
+def _tells_hour(text: str) -> bool:
+    return _HOUR.search(text) is not None
