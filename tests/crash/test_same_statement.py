@@ -17,7 +17,7 @@ from memory_mcp.domain.outcomes import CheckpointSaved, MemoryAdded
 pytestmark = pytest.mark.anyio
 
 WORKER = Path(__file__).with_name("adder.py")
-PROCESSES = depth(4, 8)
+PROCESSES = depth(3, 8)
 ROUNDS = depth(2, 40)
 
 

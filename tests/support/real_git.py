@@ -14,6 +14,7 @@ _GIT: Final = shutil.which("git") or "git"
 _OPTIONS: Final = (
     "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false",
     "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always",
+    "-c", "maintenance.auto=false",  # else each commit starts another process, which finds nothing
 )  # fmt: skip
 
 _SECONDS = count(int(time.time()))
