@@ -35,6 +35,9 @@ USAGE: Final = 2
 _READER_LEFT: Final = 141
 """The exit status of `memory-mcp … | head`: what the signal SIGPIPE gives to other commands."""
 
+_COLUMNS: Final = 80
+"""Of what has none: a file, a pipe."""
+
 _UNREADABLE: Final = compile_later(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
     "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -46,6 +49,9 @@ _UNREADABLE: Final = compile_later(
 
 def make_printable(text: str) -> str:
     r"""The text with what cannot be read as an escape: `\x1b`, `\u202e`."""
+    words = text.replace("\n", "").replace("\t", "")
+    if words.isascii() and words.isprintable():  # most are, and need no pattern
+        return text
     return _UNREADABLE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
@@ -179,9 +185,18 @@ def find_width() -> float:
     """The columns of the terminal; a file or a pipe has room for every line."""
     if not sys.stdout.isatty():
         return math.inf
-    import shutil
+    return find_columns()
 
-    return shutil.get_terminal_size().columns
+
+def find_columns() -> int:
+    """What `shutil.get_terminal_size` finds, which takes longer to load than to ask."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _COLUMNS
+    except (AttributeError, ValueError, OSError):  # it is closed, or no terminal
+        return _COLUMNS
 
 
 def can_show(signs: str) -> bool:

@@ -52,7 +52,7 @@ from memory_mcp.domain.outcomes import (
     TrustReport,
 )
 from memory_mcp.domain.profile import Profile
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.record import Record, drop_empty, format_time
 from memory_mcp.domain.search import Hit, Passage
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
@@ -473,22 +473,29 @@ def _render_why(hit: Hit, newer_than: Sequence[RecordId]) -> Fields:
 
 
 def _render_hit(hit: Hit, *, key: bool) -> Fields:
-    fields = hit.record.as_json()
-    if hit.record.importance == IMPORTANCE_DEFAULT:
-        del fields["importance"]
-    names = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
-    metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
+    record = hit.record
+    metadata = {
+        "title": record.title,
+        "category": record.category,
+        "tags": [*record.tags],
+        "kind": record.kind,
+        "phase": record.phase,
+        "importance": None if record.importance == IMPORTANCE_DEFAULT else record.importance,
+        "pinned": record.pinned,
+        "expires_at": record.expires_at and format_time(record.expires_at),
+        "key": record.key if key else "",
+    }
     return {
         "content": hit.excerpt.content,
         **({"passage": _name_place(hit.record, hit.passage)} if hit.passage else {}),
         **({} if hit.score is None else {"score": hit.score}),
         "metadata": {
-            **metadata,
+            **drop_empty(metadata),
             **({"place": hit.place} if hit.place else {}),
             **({"by": hit.by} if hit.by else {}),
         },
-        "memoryId": hit.record.id,
-        "createdAt": fields["created_at"],
+        "memoryId": record.id,
+        "createdAt": format_time(record.created_at),
         **({"cites": list(hit.cites)} if hit.cites else {}),
         **({"standing": hit.standing} if hit.standing else {}),
         **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),

@@ -1,7 +1,6 @@
 """Searches the cloud. Every hit is checked here: only what is visible from the head is shown."""
 
 import asyncio
-import random
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -128,6 +127,8 @@ async def _pause_cloud(mirror: Mirror, error: RemoteError) -> None:
     """Let the next calls not wait for a cloud that is down."""
     standing = await mirror.outbox.circuit()
     if standing.paused_until <= mirror.now():
+        import random  # noqa: PLC0415  # few processes have a cloud
+
         chance = random.random()  # noqa: S311
         standing = record_failure(standing, error, now=mirror.now(), chance=chance)
         await mirror.outbox.save_circuit(standing)

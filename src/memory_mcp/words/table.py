@@ -14,11 +14,11 @@ import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
 from memory_mcp.errors import IndexDamagedError
+from memory_mcp.frozen import mutable
 from memory_mcp.learnt import read_data
 
 BITS: Final = 256
@@ -60,7 +60,7 @@ class _Signs(dict[int, int]):
         return self.setdefault(place, int.from_bytes(row, "little"))
 
 
-@dataclass(frozen=True, eq=False)  # one of them is never equal to another: it can be a key
+@mutable  # one of them is never equal to another: it can be a key
 class WordTable:
     """The table in memory. `places` says where each of the ordered stems stands, -1 for others."""
 
