@@ -160,6 +160,18 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
     assert not heavy & modules_of(("doctor",))[0]
 
 
+def test_a_command_imports_no_library_that_it_does_not_use(run: Run) -> None:
+    """Each is loaded by something small: the width of a terminal, a digest, a wrong id, a table."""
+    run("add", "x")
+    needless = {"shutil", "bz2", "random", "secrets", "pkgutil", "tomllib"}
+    status, search = modules_of(("status",), ("search", "x"))
+    (added,) = modules_of(("add", "y"))
+
+    assert not (needless | {"difflib", "uuid"}) & status
+    assert not (needless | {"uuid"}) & search
+    assert not {"shutil", "bz2", "pkgutil", "tomllib"} & added
+
+
 def test_no_plain_command_imports_pydantic(run: Run) -> None:
     """It takes a third of a short command to load; the core alone checks what is stored."""
     run("add", "x")
@@ -184,6 +196,26 @@ def test_a_command_imports_no_forms_of_others() -> None:
 
     assert {"pydantic_core", "memory_mcp.branches"} < loaded
     assert not needless & loaded
+
+
+def test_a_command_takes_nothing_apart_when_it_is_done() -> None:
+    """Of what it imported each part would be taken apart, for a twentieth of all that it takes."""
+    script = (
+        "import atexit, sys, threading\n"
+        "from memory_mcp.__main__ import main\n"
+        "atexit.register(print, 'taken apart')\n"
+        "threading.Thread(target=threading.Event().wait).start()\n"
+        "sys.argv[1:] = sys.argv[1].split()\n"
+        "sys.exit(main())\n"
+    )
+    for words, status in (("--version", 0), ("nonsense", 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", script, words],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == status
+        assert (done.stdout or done.stderr).startswith("memory-mcp")
+        assert "apart" not in done.stdout
 
 
 def run_fresh(script: str) -> list[str]:
