@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from memory_mcp.patterns import compile_needed, fold_case
+from memory_mcp.text.tables import choose_pattern, load_pattern
 
 ROOT: Final = Path(__file__).parents[2]
 TOOL: Final = runpy.run_path(str(ROOT / "tools" / "word_lists.py"))
@@ -97,3 +98,23 @@ def test_a_pattern_that_is_asked_seldom_answers_as_always() -> None:
         assert needing.split(text) == compiled.split(text)
         assert needing.sub("<", text) == compiled.sub("<", text)
         assert needing.subn("<", text) == compiled.subn("<", text)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "As per the wiki, port 80.",
+        "Ada says that it is red.",
+        "It is red, i think.",
+        "It is red.",
+        "",
+    ],
+)
+def test_of_a_list_those_that_a_text_may_match_say_what_all_do(said: str) -> None:
+    """The others match it nowhere, so that each place has the same first match."""
+    every, chosen = (
+        load_pattern("truths", "attribution"),
+        choose_pattern("truths", "attribution", said),
+    )
+    assert chosen.subn("<", said) == every.subn("<", said)
+    assert len(chosen.pattern) < len(every.pattern)

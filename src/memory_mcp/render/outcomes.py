@@ -59,7 +59,6 @@ from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
 from memory_mcp.hints import address, name_argument, name_decision, name_id, name_memory, name_step
 from memory_mcp.render.block import Block, render_context, render_line
-from memory_mcp.render.graph import render_tree
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.reasons import describe_reasons
@@ -839,6 +838,8 @@ def _render_branches(report: HeadReport) -> Iterator[str]:
         more = len(report.branches) - len(shown)
         yield f"Branches: {', '.join(shown)}{f' and {more:,} more' if more else ''}."
     elif report.parents:
+        from memory_mcp.render.graph import render_tree  # noqa: PLC0415  # few have nodes
+
         yield "Nodes, each below the one that it was forked from:"
         yield from render_tree(report.parents, report.branch, NODES_SHOWN_MAX)
 

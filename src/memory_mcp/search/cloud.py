@@ -30,7 +30,6 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.sync.pull import pull
 
 _CHECK_SECONDS: Final = 0.2
 """Part of the deadline that is kept for checking the hits."""
@@ -228,6 +227,8 @@ class _CloudQuery:
         What hides a memory is pulled before the memory, so nothing abandoned elsewhere is shown.
         """
         left = (deadline.when() or 0.0) - asyncio.get_running_loop().time() - _CHECK_SECONDS
+        from memory_mcp.sync.pull import pull  # noqa: PLC0415  # few processes have a cloud
+
         look = self.mirror.looking(lambda: pull(self.workspace, self.bank))
         await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
         self.mirror.waited(in_vain=not look.done())
