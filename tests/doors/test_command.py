@@ -234,6 +234,23 @@ def test_a_command_takes_nothing_apart_when_it_is_done() -> None:
         assert "apart" not in done.stdout
 
 
+def test_a_command_hardly_looks_for_garbage(run: Run) -> None:
+    """It imports as it goes and leaves none, and ends before there is much."""
+    run("add", "Tea is green.")
+    script = (
+        "import gc, sys\n"
+        "from memory_mcp.cli.main import main\n"
+        "main(['search', 'tea'])\n"
+        "print(sum(each['collections'] for each in gc.get_stats()), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import gc; gc.disable()\n" + script],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert int(done.stderr) < 20
+
+
 def run_fresh(script: str) -> list[str]:
     """What a new process prints, word by word."""
     done = subprocess.run(
