@@ -31,54 +31,53 @@ class _Uncompiled:
     def __getattr__(self, name: str) -> Any:
         if name not in _OFFERED:
             raise AttributeError(name=name, obj=self)
+        return getattr(self._compile(), name)
+
+    def _compile(self) -> Any:
         compiled: Any = re.compile(*self._given)
         self.__dict__.update({each: getattr(compiled, each) for each in _OFFERED})
-        return self.__dict__[name]
+        return compiled
 
 
 def compile_needed(source: str, needs: Collection[str]) -> re.Pattern[str]:
-    """What `re.compile` returns, asked only about texts that hold some of what it needs.
+    """What `re.compile` returns, compiled with the first text that holds some of what it needs.
 
     `needs` are letters, folded, of which some stand in each text that it matches; none if no such
     letters are known.
     """
-    pattern = compile_later(source)
-    return cast("re.Pattern[str]", _Needing(pattern, needs)) if needs else pattern
+    return cast("re.Pattern[str]", _Needing(source, needs)) if needs else compile_later(source)
 
 
-class _Needing:
-    """Answers for texts without what a pattern needs; else the pattern does."""
+class _Needing(_Uncompiled):
+    """Answers for texts without what a pattern needs, until one has it."""
 
-    def __init__(self, pattern: re.Pattern[str], needs: Collection[str]) -> None:
-        self._pattern, self._needs = pattern, needs
+    def __init__(self, source: str, needs: Collection[str]) -> None:
+        super().__init__(source, 0)
+        self._needs = needs
 
     def search(self, text: str, *bounds: int) -> re.Match[str] | None:
-        return self._pattern.search(text, *bounds) if self._may_match(text) else None
+        return self._compile().search(text, *bounds) if self._may_match(text) else None
 
     def match(self, text: str, *bounds: int) -> re.Match[str] | None:
-        return self._pattern.match(text, *bounds) if self._may_match(text) else None
+        return self._compile().match(text, *bounds) if self._may_match(text) else None
 
     def fullmatch(self, text: str, *bounds: int) -> re.Match[str] | None:
-        return self._pattern.fullmatch(text, *bounds) if self._may_match(text) else None
+        return self._compile().fullmatch(text, *bounds) if self._may_match(text) else None
 
     def finditer(self, text: str, *bounds: int) -> Iterator[re.Match[str]]:
-        return self._pattern.finditer(text, *bounds) if self._may_match(text) else iter(())
+        return self._compile().finditer(text, *bounds) if self._may_match(text) else iter(())
 
     def findall(self, text: str) -> list[Any]:
-        return self._pattern.findall(text) if self._may_match(text) else []
+        return self._compile().findall(text) if self._may_match(text) else []
 
     def split(self, text: str) -> list[Any]:
-        return self._pattern.split(text) if self._may_match(text) else [text]
+        return self._compile().split(text) if self._may_match(text) else [text]
 
     def sub(self, new: str, text: str) -> str:
-        return self._pattern.sub(new, text) if self._may_match(text) else text
+        return self._compile().sub(new, text) if self._may_match(text) else text
 
     def subn(self, new: str, text: str) -> tuple[str, int]:
-        return self._pattern.subn(new, text) if self._may_match(text) else (text, 0)
-
-    @property
-    def pattern(self) -> str:
-        return self._pattern.pattern
+        return self._compile().subn(new, text) if self._may_match(text) else (text, 0)
 
     def _may_match(self, text: str) -> bool:
         folded = fold_case(text)

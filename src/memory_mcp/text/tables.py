@@ -10,11 +10,10 @@ from itertools import chain
 from typing import Any, Final
 
 from memory_mcp.learnt import load_figures
-from memory_mcp.patterns import compile_later, compile_needed, fold_case
+from memory_mcp.patterns import compile_later, compile_needed
 
 PART: Final = compile_later(r"\{([a-z_]+)\}")
 _MATCHES_KEPT: Final = 1_024
-_NEVER: Final = "(?!)"
 
 
 def load_table(name: str) -> dict[str, Any]:
@@ -22,25 +21,13 @@ def load_table(name: str) -> dict[str, Any]:
     return load_figures("memory_mcp.text", name)
 
 
+@cache
 def load_pattern(table: str, name: str) -> re.Pattern[str]:
     """A pattern of a table's `[patterns]`; a list of patterns matches where any of them does."""
-    return _join(table, name, tuple(range(len(_list_rows(table, name)))))
-
-
-def choose_pattern(table: str, name: str, text: str) -> re.Pattern[str]:
-    """The same for one text: without those of a list of which the text holds nothing they need."""
-    folded = fold_case(text)
-    rows = enumerate(_list_rows(table, name))
-    held = (at for at, (_, needs) in rows if not needs or any(each in folded for each in needs))
-    return _join(table, name, tuple(held))
-
-
-@cache
-def _join(table: str, name: str, places: tuple[int, ...]) -> re.Pattern[str]:
-    rows = [_list_rows(table, name)[at] for at in places]
+    rows = _list_rows(table, name)
     sources, needs = [source for source, _ in rows], [needed for _, needed in rows]
-    source = "|".join(f"(?:{each})" for each in sources) if len(rows) > 1 else "".join(sources)
-    return compile_needed(source or _NEVER, [*chain(*needs)] if all(needs) else ())
+    source = "|".join(f"(?:{each})" for each in sources) if len(rows) > 1 else sources[0]
+    return compile_needed(source, [*chain(*needs)] if all(needs) else ())
 
 
 @lru_cache(maxsize=_MATCHES_KEPT)

@@ -24,7 +24,7 @@ from memory_mcp.text.merge.reading import (
 )
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import split_sentences, straighten_quotes
-from memory_mcp.text.tables import choose_pattern, load_pattern, load_table, matches, rewrite
+from memory_mcp.text.tables import load_pattern, load_table, matches, rewrite
 
 _TEXT_CHARS_MAX: Final = 2_000
 _FRAMES_MAX: Final = 8
@@ -135,8 +135,7 @@ def read_frames(text: str) -> tuple[Frame, ...]:
 @lru_cache(maxsize=_FRAMES_KEPT)
 def read_frame(text: str) -> Frame:
     """One sentence as a frame."""
-    plain = straighten_quotes(text).strip()
-    plain, sources = choose_pattern("truths", "attribution", plain).subn("", plain)
+    plain, sources = load_pattern("truths", "attribution").subn("", straighten_quotes(text).strip())
     plain = load_pattern("truths", "holder").sub(r"\g<role> is \g<name>", plain)
     sentence = read_sentence(rewrite(plain, "truths"))
     low = _fold(text)
