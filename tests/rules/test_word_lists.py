@@ -98,9 +98,14 @@ def test_a_pattern_answers_as_always_before_and_after_a_text_has_what_it_needs()
 
 def _show(found: Any) -> Any:
     """What was found, so that it can be compared."""
-    if isinstance(found, re.Match):
-        return found.span()
-    return found if isinstance(found, str | list | tuple | None) else [*map(_show, found)]
+    match found:
+        case re.Match():
+            span: tuple[int, int] = found.span()
+            return span
+        case None | str() | list() | tuple():
+            return repr(found)  # pyright: ignore[reportUnknownArgumentType]  # of what is in it
+        case _:
+            return [*map(_show, found)]
 
 
 def test_no_text_without_what_a_pattern_needs_compiles_it(monkeypatch: pytest.MonkeyPatch) -> None:
