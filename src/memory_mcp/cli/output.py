@@ -73,9 +73,6 @@ class LostOutputError(Exception):
 
     def report(self) -> int:
         """Say it, unless the reader of a pipe has had enough; returns the exit status."""
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # >&-
-            # the interpreter flushes once more at its end, and would complain
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if self._reader_left:
             return _READER_LEFT
         print_note(f"stdout cannot be written: {self}. Look what was done before you repeat it.")
