@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the command line. Threads that it leaves behind delay nobody."""
+    """Run the command line, and end with it: what is printed and stored needs no orderly end."""
     try:
         if sys.argv[1:2] == ["hook"] and not {"-h", "--help"}.intersection(sys.argv[2:]):
             from memory_mcp.hooks.run import main as hook
@@ -28,9 +28,10 @@ def main() -> int:
     except KeyboardInterrupt:  # in a hook, or during the imports
         from memory_mcp.shutdown import INTERRUPTED, describe_interruption, end_now
 
-        end_now(INTERRUPTED, describe_interruption())
-    shutdown.end_within(shutdown.ENDING_SECONDS_MAX, status)
-    return status
+        return end_now(INTERRUPTED, describe_interruption())
+    # to take apart what was imported takes a twentieth of a short command, and a thread that is
+    # left behind would delay it
+    return shutdown.end_now(status)
 
 
 if __name__ == "__main__":

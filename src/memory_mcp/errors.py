@@ -26,7 +26,6 @@ Anything else that escapes is a bug.
 """
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from memory_mcp.hints import name_id, name_step
@@ -84,7 +83,10 @@ class UnknownMemoryError(InvalidRequestError):
         known = [*nearest]
         part = memory_id.lower()
         near = [id_ for id_ in known if part and (id_.startswith(part) or id_.endswith(part))][:3]
-        near = near or get_close_matches(part, known, n=3, cutoff=_NEAR_MIN)
+        if not near:
+            from difflib import get_close_matches  # noqa: PLC0415  # few calls end so
+
+            near = get_close_matches(part, known, n=3, cutoff=_NEAR_MIN)
         meant = f" Nearest: {', '.join(map(name_id, near))}." if near else ""
         what = f"No memory {quote(memory_id)} here."
         if needed:

@@ -1,4 +1,4 @@
-"""Frozen dataclasses that cost little to define.
+"""Frozen and other dataclasses that cost little to define.
 
 `dataclass(frozen=True)` compiles six functions for each class: for our two hundred classes a fifth
 of the processor time of a short command. Here the fields are read and `__init__` is compiled once
@@ -19,6 +19,20 @@ T = TypeVar("T")
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
     """Make a class with annotated fields a value: equal, hashed and shown by its fields."""
+    _compile_init_later(cls)
+    give_fields(cls)
+    return cls
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def mutable(cls: type[T]) -> type[T]:
+    """Make a class whose annotated fields change: what has them is equal to itself alone."""
+    _compile_init_later(cls)
+    _complete_later(cls)
+    return cls
+
+
+def _compile_init_later(cls: type) -> None:
     made: Any = cls
 
     def init_first(self: object, *values: object, **named: object) -> None:
@@ -26,16 +40,18 @@ def frozen(cls: type[T]) -> type[T]:
         made.__init__(self, *values, **named)
 
     made.__init__ = init_first
-    give_fields(cls)
-    return made
 
 
 def give_fields(cls: type) -> None:
     """Let the values of a class with annotated fields be equal, hashed and shown by these."""
     made: Any = cls
     made.__repr__, made.__eq__, made.__hash__ = _show, _is_equal, _compute_hash
+    _complete_later(cls)
+
+
+def _complete_later(cls: type) -> None:
     for name in _COMPLETED:
-        setattr(made, name, _Incomplete(cls, name))
+        setattr(cls, name, _Incomplete(cls, name))
 
 
 _COMPLETED: Final = ("__dataclass_fields__", "__match_args__", "_read_fields")

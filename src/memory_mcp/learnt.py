@@ -1,14 +1,15 @@
 """Adds up learnt figures: how much each feature of a thing speaks for a yes.
 
-The figures lie as JSON under the `data/` of the package that uses them; `tools/` learns them of
-labelled cases. That of "" holds always.
+The figures lie as JSON under the `data/` of the package that uses them, as its tables do; `tools/`
+learns them of labelled cases. That of "" holds always.
 """
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["Features", "load_figures", "weigh"]
+__all__ = ["Features", "load_figures", "read_data", "weigh"]
 
 Features = Mapping[str, float]
 
@@ -24,6 +25,11 @@ def weigh(features: Features, weights: Mapping[str, float]) -> float:
 def load_figures(package: str, name: str) -> Any:
     """The figures of that name, parsed."""
     import json  # noqa: PLC0415  # a server's start reads no table
-    from pkgutil import get_data  # noqa: PLC0415
 
-    return json.loads(get_data(package, f"data/{name}.json") or b"")
+    return json.loads(read_data(package, f"{name}.json"))
+
+
+def read_data(package: str, name: str) -> bytes:
+    """A file of a package's `data/`, read as `pkgutil` would, whose import takes longer."""
+    module: Any = sys.modules[package]
+    return module.__loader__.get_data(f"{module.__path__[0]}/data/{name}")

@@ -21,10 +21,15 @@ from memory_mcp.domain.limits import INDEX_BUSY_SECONDS_MAX
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import IndexDamagedError, StoreDamagedError, StoreUnavailableError
-from memory_mcp.storage.sqlite.database import Database, DatabaseSpec
+from memory_mcp.storage.sqlite.database import (
+    Database,
+    DatabaseSpec,
+    compute_schema_digest,
+    make_schema,
+)
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.sqlite.outbox import OUTBOX_DATABASE, SqliteOutbox
-from memory_mcp.storage.sqlite.schema import SCHEMA
+from memory_mcp.storage.sqlite.schema import DIGEST, SCHEMA
 
 pytestmark = pytest.mark.anyio
 
@@ -73,6 +78,10 @@ CHANGES: Final[dict[str, tuple[str, ...]]] = {
     "statistics that mislead": ("ANALYZE",),
     "the text of a trigger": rewritten("record_gone", "tag", "erasure"),
     "a default value": rewritten("complete", "since TEXT NOT NULL", "since TEXT DEFAULT (1)"),
+    "what is no text": (
+        "PRAGMA writable_schema = ON",
+        "INSERT INTO sqlite_master (type, name, tbl_name, sql) VALUES (x'ff', 7, NULL, 1.5)",
+    ),
     "text that is no schema": rewritten("complete", "CREATE", "CRASH"),
 }
 
@@ -284,4 +293,20 @@ async def test_a_cancelled_opening_is_over_at_once_whatever_becomes_of_the_file(
     other.close()
 
     assert await index.ids() == set()
+    await index.aclose()
+
+
+async def test_an_index_of_ours_is_known_without_making_its_tables(tmp_path: Path) -> None:
+    """To make sixty tables, views and triggers takes a short command longer than to open it.
+
+    After a change of the schema, `DIGEST` is what the first comparison shows.
+    """
+    assert compute_schema_digest(make_schema(SCHEMA)) == DIGEST
+    path = await made(tmp_path / "index.sqlite3")
+    make_schema.cache_clear()
+    index = SqliteIndex(path, make_fields, lambda: None)
+
+    await index.ids()
+
+    assert make_schema.cache_info().misses == 0
     await index.aclose()

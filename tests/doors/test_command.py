@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 from command_line import Run, complaint
@@ -149,15 +150,26 @@ def test_no_command_but_serve_and_demo_imports_the_sdk(run: Run) -> None:
     """Hooks run these commands before every prompt: half a second would be felt.
 
     Nor the keyring to find nothing: it takes longer to load than a search, and may wake a daemon.
-    Nor what locks files, where nothing is written.
     """
     run("add", "x")
     commands = (("search", "x"), ("list",), ("log",), ("status",), ("context",), ("cloud",))
     heavy = {"mcp", "mcp_types", "starlette", "rich", "keyring", "httpx", "tomlkit", "numpy"}
     for command, loaded in zip(commands, modules_of(*commands), strict=True):
         assert "pydantic_core" in loaded
-        assert not (heavy | {"filelock"}) & loaded, command
+        assert not heavy & loaded, command
     assert not heavy & modules_of(("doctor",))[0]
+
+
+def test_a_command_imports_no_library_that_it_does_not_use(run: Run) -> None:
+    """Each is loaded by something small: the width of a terminal, a digest, a wrong id, a table."""
+    run("add", "x")
+    needless = {"shutil", "bz2", "random", "secrets", "pkgutil", "tomllib", "platform"}
+    status, search = modules_of(("status",), ("search", "x"))
+    (added,) = modules_of(("add", "y"))
+
+    assert not (needless | {"difflib", "uuid"}) & status
+    assert not (needless | {"uuid"}) & search
+    assert not (needless - {"platform"}) & added
 
 
 def test_no_plain_command_imports_pydantic(run: Run) -> None:
@@ -173,17 +185,70 @@ def test_no_plain_command_imports_pydantic(run: Run) -> None:
     assert not {"pydantic", "annotated_types"} & loaded
 
 
-def test_a_command_imports_no_forms_of_others() -> None:
-    """Each form costs a class."""
+_OF_OTHERS: Final = {
+    "status": (
+        "domain.layers", "hooks.transcript", "render.difference", "render.events", "render.graph",
+        "render.log", "server.forms", "text.merge", "text.truths", "words",
+    ),
+    "search": (
+        "branches", "hooks.transcript", "memories", "render.graph", "server.forms", "sync",
+        "text.gate",
+    ),
+    "add": ("branches", "hooks.transcript", "render.graph", "search", "server.forms", "sync"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", _OF_OTHERS)
+def test_a_command_imports_nothing_that_only_others_use(run: Run, command: str) -> None:
+    """Each module costs a third of a millisecond, and its classes more."""
+    run("add", "Tea is green.")
+    words = [command, *(["Orders live in PostgreSQL."] if command != "status" else [])]
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "memory_mcp", "status"],
+        [sys.executable, "-X", "importtime", "-m", "memory_mcp", *words],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    needless = {"memory_mcp.domain.layers", "memory_mcp.server.forms"}
 
-    assert {"pydantic_core", "memory_mcp.branches"} < loaded
-    assert not needless & loaded
+    assert {"pydantic_core", "memory_mcp.build"} < loaded
+    needless = {f"memory_mcp.{name}" for name in _OF_OTHERS[command]} & loaded
+    assert needless == set()
+
+
+def test_a_command_takes_nothing_apart_when_it_is_done() -> None:
+    """Of what it imported each part would be taken apart, for a twentieth of all that it takes."""
+    script = (
+        "import atexit, sys, threading\n"
+        "from memory_mcp.__main__ import main\n"
+        "atexit.register(print, 'taken apart')\n"
+        "threading.Thread(target=threading.Event().wait).start()\n"
+        "sys.argv[1:] = sys.argv[1].split()\n"
+        "sys.exit(main())\n"
+    )
+    for words, status in (("--version", 0), ("nonsense", 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", script, words],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == status
+        assert (done.stdout or done.stderr).startswith("memory-mcp")
+        assert "apart" not in done.stdout
+
+
+def test_a_command_hardly_looks_for_garbage(run: Run) -> None:
+    """It imports as it goes and leaves none, and ends before there is much."""
+    run("add", "Tea is green.")
+    script = (
+        "import gc, sys\n"
+        "from memory_mcp.cli.main import main\n"
+        "main(['search', 'tea'])\n"
+        "print(sum(each['collections'] for each in gc.get_stats()), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import gc; gc.disable()\n" + script],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert int(done.stderr) < 20
 
 
 def run_fresh(script: str) -> list[str]:
@@ -216,7 +281,7 @@ def test_what_few_sessions_use_is_not_imported_by_a_server() -> None:
     """A client waits for the first answer, and every import is between."""
     loaded = set(run_fresh("import sys, memory_mcp.server.main; print(*sys.modules)"))
     seldom = {
-        "filelock", "keyring", "numpy", "onnxruntime", "rich", "tokenizers", "tomlkit",
+        "keyring", "numpy", "onnxruntime", "rich", "tokenizers", "tomlkit",
         "memory_mcp.cli", "memory_mcp.formats.importers", "memory_mcp.models.chat",
         "memory_mcp.models.encoder", "memory_mcp.models.install", "memory_mcp.server.http",
         "memory_mcp.storage.sqs", "memory_mcp.storage.supermemory.client",

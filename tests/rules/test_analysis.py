@@ -1,5 +1,7 @@
 """What of a memory is searched, and what a question asks for."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +14,7 @@ from memory_mcp.domain.record import Record, Scope
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.ranking.analysis import QUESTION_TERM, extract_fields
 from memory_mcp.ranking.query import expand_query, keep_rarest_terms, parse_query
-from memory_mcp.words.terms import TERM_CHARS_MAX, extract_terms, stem
+from memory_mcp.words.terms import TERM_CHARS_MAX, extract_terms, find_pieces, stem
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -225,3 +227,25 @@ def test_the_rarest_terms_stay_and_expansion_is_remembered() -> None:
     more = expand_query(kept, {kept.terms[0].text: ["other"]})
     assert more.terms[0].alternatives == ("other",)
     assert "other" in more.every
+
+
+def test_a_text_without_marks_is_cut_as_one_with_them() -> None:
+    """For it a pattern is asked that knows none of the marks of other scripts."""
+    text = "C++ isn't src/app/main.py: v1,200.5 at 7:30, o'clock_x @me #tag ,a, F# a--b"
+    both = [
+        [(piece, start, end) for piece, start, end in find_pieces(each) if piece != "é"]
+        for each in (text, f"{text} é")
+    ]
+
+    assert both[0] == both[1]
+    assert both[0][0][0] == "C++"
+
+
+def test_for_a_text_without_marks_none_are_looked_up() -> None:
+    """There are two thousand of them, and a short command meets none."""
+    script = "from memory_mcp.words import terms; terms.extract_terms('Orders live in Kiel.');"
+    asked = "print(terms._compile_piece.cache_info().currsize)"
+    done = subprocess.run(
+        [sys.executable, "-c", script + asked], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0\n"

@@ -1,10 +1,10 @@
 """Frozen classes behave as frozen dataclasses do, except for what pyright checks in their place."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import pytest
 
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 
 
 @frozen
@@ -63,3 +63,28 @@ def test_a_value_gets_its_own_defaults_and_wrong_arguments_are_refused() -> None
 def test_a_value_without_fields_is_equal_to_another() -> None:
     assert Nothing() == Nothing()
     assert len({Nothing(), Nothing()}) == 1
+
+
+@mutable
+class Counter:
+    name: str
+    counted: list[int] = field(default_factory=list[int])
+    total: int = 0
+
+    def count(self, number: int) -> None:
+        self.counted.append(number)
+        self.total += number
+
+
+def test_what_changes_has_fields_of_its_own_and_is_equal_to_itself_alone() -> None:
+    """As a dataclass without `eq`: it can be a key, whatever becomes of its fields."""
+    one, other = Counter("a"), Counter("a")
+    one.count(3)
+
+    assert (one.counted, one.total, other.counted) == ([3], 3, [])
+    assert one != other
+    assert {one: 1}[one] == 1
+    assert replace(one, name="b").counted == [3]
+    assert [each.name for each in fields(Counter)] == ["name", "counted", "total"]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        Counter()  # pyright: ignore[reportCallIssue]

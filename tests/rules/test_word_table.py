@@ -31,3 +31,21 @@ def test_what_the_table_does_not_know_meets_itself_alone() -> None:
     assert _compare("qzxv-17", "qzxv-17") == 1.0
     assert _compare("qzxvw", "wvxzq") == 0.0
     assert _compare("", "") == _compare("", "qzxv") == 0.0
+
+
+def test_a_stem_is_found_wherever_it_stands() -> None:
+    """The first, the last and each between them; what is not there has no place."""
+    table = load_word_table()
+
+    assert [table.places[stem] for stem in table.stems] == [*range(len(table.stems))]
+    assert [table.places[stem] for stem in ("", "qzxvw", "\U0010ffff")] == [-1, -1, -1]
+
+
+def test_to_load_the_table_looks_no_stem_up() -> None:
+    """A short command asks for thirty of nineteen thousand."""
+    table = load_word_table.__wrapped__()
+    table.find_signs("car")
+    table.get_rarity("qzxvw")
+
+    assert len(table.places) == 1
+    assert len(table.signs) == 1

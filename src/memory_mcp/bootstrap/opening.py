@@ -5,7 +5,7 @@ nudge: whoever answers a caller adds those.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from typing import Final
@@ -21,7 +21,7 @@ from memory_mcp.engine.members import present_records
 from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import gather_all, load_each, require_records_folder
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 from memory_mcp.profile import find_time_zone, read_profile
 from memory_mcp.render.block import Block, BudgetLine, Marker, Section, render_context
 from memory_mcp.render.outcomes import describe_unreadable
@@ -69,7 +69,7 @@ class OpeningFrame:
     until: datetime | None = None
 
 
-@dataclass
+@mutable
 class SectionRecords:
     """The records of each section by its name, and the ids that could not be read."""
 

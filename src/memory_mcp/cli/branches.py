@@ -26,9 +26,6 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.timeline import Checkpoint, Line
 from memory_mcp.engine.workspace import Workspace, refuse_reads
-from memory_mcp.render.difference import render_difference, render_difference_fields
-from memory_mcp.render.events import render_event, render_event_fields
-from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields, render_log_rows
 from memory_mcp.render.outcomes import (
     render_effect,
     render_head,
@@ -57,6 +54,8 @@ async def status(workspace: Workspace, _args: Namespace) -> Output | Skipped:
 
 async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the timeline as a graph."""
+    from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
+
     if args.follow:
         return await _follow(workspace, as_json=args.json)
     read = await branches.read_log(workspace, args.limit, of_git=True)
@@ -73,6 +72,8 @@ async def _follow(workspace: Workspace, *, as_json: bool) -> Skipped:
     """Print what happens until Ctrl-C, or until the reader of the pipe leaves."""
     if skipped := refuse_reads(workspace):
         return skipped
+    from memory_mcp.render.events import render_event, render_event_fields
+
     begun = False
     async for events in branches.follow_timeline(workspace):
         output.refuse_lost_output()
@@ -96,6 +97,8 @@ def _add_log_options(parser: ArgumentParser) -> None:
 
 async def diff(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what was known at one point and not at the other."""
+    from memory_mcp.render.difference import render_difference, render_difference_fields
+
     found = await branches.compare_points(workspace, args.a, args.b)
     if isinstance(found, Skipped):
         return found
@@ -208,6 +211,8 @@ async def _choose_target(workspace: Workspace, *, as_json: bool) -> str | Skippe
             "It was not said where to go. Give a checkpoint id, a phase, a left line or start, "
             "which `memory-mcp log` shows; on a terminal they can be chosen from."
         )
+    from memory_mcp.render.log import LOG_SIGNS, render_log_rows
+
     log = await branches.read_log(workspace, 0)
     if isinstance(log, Skipped):
         return log

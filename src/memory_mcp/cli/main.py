@@ -7,7 +7,6 @@ command holds its options and its handler. It is imported once its command is na
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -17,6 +16,7 @@ from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED, Entry, find_entry, form
 from memory_mcp.cli.output import (
     USAGE,
     LostOutputError,
+    find_columns,
     prepare_streams,
     print_error,
     print_json,
@@ -51,11 +51,18 @@ class _WrongUsageError(Exception):
         return print_error(message, as_json=as_json, status=USAGE)
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Is told how wide the terminal is: argparse makes one for each option, help or no help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=find_columns() - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises on a mistake, so that `main` decides how it is reported."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(formatter_class=_Formatter, **options)
         self.register("type", int, parse_whole)
         self.register("type", float, parse_number)
 
@@ -66,6 +73,8 @@ class _Parser(argparse.ArgumentParser):
         """Refuse a word that is no choice; argparse itself suggests none from Python 3.14 on."""
         if action.choices is None or value in action.choices:
             return
+        from difflib import get_close_matches
+
         known = [str(choice) for choice in action.choices]
         near = get_close_matches(str(value), known) if len(known) > _SEEN_AT_ONCE else ()
         hint = f"nearest: {', '.join(near)}" if near else f"choose one of {', '.join(known)}"

@@ -35,6 +35,9 @@ USAGE: Final = 2
 _READER_LEFT: Final = 141
 """The exit status of `memory-mcp … | head`: what the signal SIGPIPE gives to other commands."""
 
+_COLUMNS: Final = 80
+"""Of what has none: a file, a pipe."""
+
 _UNREADABLE: Final = compile_later(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
     "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -46,6 +49,9 @@ _UNREADABLE: Final = compile_later(
 
 def make_printable(text: str) -> str:
     r"""The text with what cannot be read as an escape: `\x1b`, `\u202e`."""
+    words = text.replace("\n", "").replace("\t", "")
+    if words.isascii() and words.isprintable():  # most are, and need no pattern
+        return text
     return _UNREADABLE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
@@ -67,9 +73,6 @@ class LostOutputError(Exception):
 
     def report(self) -> int:
         """Say it, unless the reader of a pipe has had enough; returns the exit status."""
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # >&-
-            # the interpreter flushes once more at its end, and would complain
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if self._reader_left:
             return _READER_LEFT
         print_note(f"stdout cannot be written: {self}. Look what was done before you repeat it.")
@@ -179,9 +182,18 @@ def find_width() -> float:
     """The columns of the terminal; a file or a pipe has room for every line."""
     if not sys.stdout.isatty():
         return math.inf
-    import shutil
+    return find_columns()
 
-    return shutil.get_terminal_size().columns
+
+def find_columns() -> int:
+    """What `shutil.get_terminal_size` finds, which takes longer to load than to ask."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _COLUMNS
+    except (AttributeError, ValueError, OSError):  # it is closed, or no terminal
+        return _COLUMNS
 
 
 def can_show(signs: str) -> bool:

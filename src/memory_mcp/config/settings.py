@@ -5,11 +5,9 @@ value is wrong, and the files that may set it. The environment goes before a pro
 that before the user's. The defaults stand in `Settings` and the values in it.
 """
 
-import getpass
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher, get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -471,6 +469,8 @@ def _find_misspelt(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     ours = [*SETTINGS, *(f"ATOMIC_{name}" for name in SETTINGS if name.startswith("MEMORY_"))]
     for name in sorted(environment):
         if name.startswith(_PREFIXES) and name not in ours and environment[name].strip():
+            from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415  # seldom needed
+
             for guess in get_close_matches(name, ours, n=1, cutoff=_SIMILARITY_MIN):
                 own = SequenceMatcher(None, _drop_prefix(name), _drop_prefix(guess))
                 if own.ratio() >= _OWN_SIMILARITY_MIN:
@@ -488,6 +488,8 @@ def _find_unknown_keys(files: Sequence[ConfigFile]) -> Iterator[tuple[str, str]]
         keys = [name_key(name) for name in SETTINGS if may_stand_in(name, file.whose)]
         for key in file.values:
             if name_setting(key) not in SETTINGS or key != key.lower():
+                from difflib import get_close_matches  # noqa: PLC0415  # seldom needed
+
                 guess = get_close_matches(key.lower(), keys, n=1, cutoff=_SIMILARITY_MIN)
                 yield _name_in_file(key, file), "".join(guess)
 
@@ -659,6 +661,8 @@ def add_toolsets(settings: Settings, names: str) -> Settings:
 
 
 def _find_login() -> str:
+    import getpass  # noqa: PLC0415  # only where no user is set
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # no login name in a container or service

@@ -5,7 +5,7 @@ is found. It runs in a thread, because git takes milliseconds to answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from memory_mcp.domain.git import (
@@ -23,7 +23,7 @@ from memory_mcp.domain.git import (
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.timeline import Anchor
 from memory_mcp.errors import GitSilentError
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 from memory_mcp.ports import GitHistory
 from memory_mcp.timeline.standing import group_by_segment, name_branch
 
@@ -82,7 +82,7 @@ class KnownMemories:
     newest: RecordId | None = None
 
 
-@dataclass
+@mutable
 class _Rewrite:
     """A step that took commits away, and how many anchors were compared with these."""
 
@@ -91,7 +91,7 @@ class _Rewrite:
     compared: int = 0
 
 
-@dataclass
+@mutable
 class _Look:
     """What one look has found so far."""
 

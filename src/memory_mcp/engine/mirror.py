@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from memory_mcp.domain.cloud import NewEntry
@@ -10,6 +10,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import PULL_INTERVAL_SECONDS_MIN
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import StoreError
+from memory_mcp.frozen import mutable
 from memory_mcp.ports import Clock, CloudTrust, Outbox, Remote
 
 _NOT_QUEUED: Final = (
@@ -18,7 +19,7 @@ _NOT_QUEUED: Final = (
 )
 
 
-@dataclass(eq=False)
+@mutable
 class Mirror:
     """The cloud of a bank: its records go through `outbox` to a `namespace` of `remote`.
 

@@ -5,7 +5,6 @@ these has its file and is in the index. Whoever reads the head first after a cut
 """
 
 import asyncio
-import random
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
@@ -42,6 +41,8 @@ async def give_way(tries: int) -> None:
     Of many that try again at once, the slowest would be forestalled each time.
     """
     if tries:
+        import random  # noqa: PLC0415  # seldom needed
+
         most = min(HEAD_PAUSE_SECONDS_MIN * 2**tries, HEAD_PAUSE_SECONDS_MAX)
         await asyncio.sleep(random.uniform(0, most))  # noqa: S311  # no secret
 

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
@@ -25,7 +25,7 @@ from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.index_sync import INDEX_BATCH, SelfHealingIndex
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.errors import InvalidRequestError, StoreError, StoreUnavailableError
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 from memory_mcp.hints import address
 from memory_mcp.ports import (
     Clock,
@@ -286,7 +286,7 @@ class Conversations:
         self._unshown.append(opening)
 
 
-@dataclass
+@mutable
 class RecoveredHead:
     """The last revision of the head that needs no recovery."""
 
@@ -434,7 +434,7 @@ class WaitingRecords:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass
+@mutable
 class Strangers:
     """What came with the repository, before the user trusts the project.
 

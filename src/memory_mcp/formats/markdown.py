@@ -10,10 +10,9 @@ value is a text. JSON is YAML as well, so both read what we write.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 from memory_mcp.patterns import compile_later
 
 BARE: Final = "is a heading with nothing below it"
@@ -42,7 +41,7 @@ class MarkdownBlock:
     form: Literal["item", "paragraph", "heading"]
 
 
-@dataclass
+@mutable
 class _OpenBlock:
     """A block that is being read.
 

@@ -1,7 +1,7 @@
 """Takes secrets and recalled text out of what is written to layers, before a byte is stored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from memory_mcp.domain.json_input import JsonValue
@@ -19,6 +19,7 @@ from memory_mcp.domain.layers import (
 from memory_mcp.engine.redaction import prepare_field, redact_text
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import mutable
 from memory_mcp.text.layers import check_core_key, check_meta, merge_unknown
 
 
@@ -36,7 +37,7 @@ async def clean_writes(
     return cleaned, tuple(dict.fromkeys(cleaner.notes))
 
 
-@dataclass
+@mutable
 class _Cleaner:
     """Cleans single values, and collects the notes on what was taken out."""
 

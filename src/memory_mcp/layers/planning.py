@@ -1,7 +1,7 @@
 """Plans the records of several writes to one node, each as of after those before it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +25,7 @@ from memory_mcp.engine.head import make_view, make_writing
 from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
+from memory_mcp.frozen import mutable
 from memory_mcp.layers.selecting import (
     CORE,
     choose_events,
@@ -47,7 +48,7 @@ _EVICTED: Final = "Taken out of the window."
 _SUMMED_UP: Final = "A summary stands in their place."
 
 
-@dataclass
+@mutable
 class LayerPlan:
     """The records planned so far.
 

@@ -151,11 +151,7 @@ def find_subjects(terms: Iterable[str]) -> frozenset[str]:
 @cache
 def _load_subjects() -> Mapping[str, frozenset[str]]:
     """The subjects of each term."""
-    import tomllib  # noqa: PLC0415  # a server's start reads no table
-    from pkgutil import get_data  # noqa: PLC0415
-
-    data = get_data("memory_mcp.ranking", "data/subjects.toml") or b""
-    rows: Mapping[str, str] = tomllib.loads(data.decode())
+    rows: Mapping[str, str] = load_figures("memory_mcp.ranking", "subjects")
     found: dict[str, frozenset[str]] = {}
     for subject, words in rows.items():
         for word in words.split():

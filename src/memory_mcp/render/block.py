@@ -8,7 +8,7 @@ to the others, one line each in turn.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from memory_mcp.domain.limits import CHARS_PER_TOKEN
@@ -16,7 +16,7 @@ from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import REASON_SEPARATOR
 from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarm
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 
 LINE_CHARS_MAX: Final = 320
 """A longer line is cut: the whole text is one search away, by its id."""
@@ -51,7 +51,7 @@ class ListingLine:
         return f"- {text}{self.tail}"
 
 
-@dataclass
+@mutable
 class Listing:
     """A heading with its lines, best first; `weight` is its part of the room."""
 
@@ -193,7 +193,7 @@ class BudgetLine:
         return f"{used} of {budget} tokens, {rest}.{since}"
 
 
-@dataclass
+@mutable
 class _Frame:
     """Which of the lines around the memories have room, and how much the time takes."""
 

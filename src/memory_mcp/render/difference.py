@@ -1,7 +1,6 @@
 """Render what two points of the timeline do not have in common, as a diff of words."""
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from typing import Final, Literal
 
 from memory_mcp.domain.normalise import cut, pluralise
@@ -30,6 +29,8 @@ _MARKS: Final[dict[Change, str]] = {"same": "{}", "removed": "[-{}-]", "added": 
 
 def compare_words(old: str, new: str) -> list[tuple[Change, str]]:
     """The pieces of both texts in order: the same in both, only in the old, only in the new one."""
+    from difflib import SequenceMatcher  # noqa: PLC0415  # `status` compares nothing
+
     before, after = _WORD.findall(old), _WORD.findall(new)
     matcher = SequenceMatcher(
         None, [word.rstrip() for word in before], [word.rstrip() for word in after], autojunk=False

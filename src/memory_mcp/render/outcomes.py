@@ -52,14 +52,13 @@ from memory_mcp.domain.outcomes import (
     TrustReport,
 )
 from memory_mcp.domain.profile import Profile
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.record import Record, drop_empty, format_time
 from memory_mcp.domain.search import Hit, Passage
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
 from memory_mcp.fence import disarm
 from memory_mcp.hints import address, name_argument, name_decision, name_id, name_memory, name_step
 from memory_mcp.render.block import Block, render_context, render_line
-from memory_mcp.render.graph import render_tree
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.reasons import describe_reasons
@@ -473,22 +472,29 @@ def _render_why(hit: Hit, newer_than: Sequence[RecordId]) -> Fields:
 
 
 def _render_hit(hit: Hit, *, key: bool) -> Fields:
-    fields = hit.record.as_json()
-    if hit.record.importance == IMPORTANCE_DEFAULT:
-        del fields["importance"]
-    names = ("title", "category", "tags", "kind", "phase", "importance", "pinned", "expires_at")
-    metadata = {name: fields[name] for name in (*names, *(["key"] * key)) if name in fields}
+    record = hit.record
+    metadata = {
+        "title": record.title,
+        "category": record.category,
+        "tags": [*record.tags],
+        "kind": record.kind,
+        "phase": record.phase,
+        "importance": None if record.importance == IMPORTANCE_DEFAULT else record.importance,
+        "pinned": record.pinned,
+        "expires_at": record.expires_at and format_time(record.expires_at),
+        "key": record.key if key else "",
+    }
     return {
         "content": hit.excerpt.content,
         **({"passage": _name_place(hit.record, hit.passage)} if hit.passage else {}),
         **({} if hit.score is None else {"score": hit.score}),
         "metadata": {
-            **metadata,
+            **drop_empty(metadata),
             **({"place": hit.place} if hit.place else {}),
             **({"by": hit.by} if hit.by else {}),
         },
-        "memoryId": hit.record.id,
-        "createdAt": fields["created_at"],
+        "memoryId": record.id,
+        "createdAt": format_time(record.created_at),
         **({"cites": list(hit.cites)} if hit.cites else {}),
         **({"standing": hit.standing} if hit.standing else {}),
         **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
@@ -832,6 +838,8 @@ def _render_branches(report: HeadReport) -> Iterator[str]:
         more = len(report.branches) - len(shown)
         yield f"Branches: {', '.join(shown)}{f' and {more:,} more' if more else ''}."
     elif report.parents:
+        from memory_mcp.render.graph import render_tree  # noqa: PLC0415  # few have nodes
+
         yield "Nodes, each below the one that it was forked from:"
         yield from render_tree(report.parents, report.branch, NODES_SHOWN_MAX)
 

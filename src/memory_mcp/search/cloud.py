@@ -1,7 +1,6 @@
 """Searches the cloud. Every hit is checked here: only what is visible from the head is shown."""
 
 import asyncio
-import random
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,7 +30,6 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import RemoteError, RemoteUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.ranking.query import matches_filters
-from memory_mcp.sync.pull import pull
 
 _CHECK_SECONDS: Final = 0.2
 """Part of the deadline that is kept for checking the hits."""
@@ -128,6 +126,8 @@ async def _pause_cloud(mirror: Mirror, error: RemoteError) -> None:
     """Let the next calls not wait for a cloud that is down."""
     standing = await mirror.outbox.circuit()
     if standing.paused_until <= mirror.now():
+        import random  # noqa: PLC0415  # few processes have a cloud
+
         chance = random.random()  # noqa: S311
         standing = record_failure(standing, error, now=mirror.now(), chance=chance)
         await mirror.outbox.save_circuit(standing)
@@ -227,6 +227,8 @@ class _CloudQuery:
         What hides a memory is pulled before the memory, so nothing abandoned elsewhere is shown.
         """
         left = (deadline.when() or 0.0) - asyncio.get_running_loop().time() - _CHECK_SECONDS
+        from memory_mcp.sync.pull import pull  # noqa: PLC0415  # few processes have a cloud
+
         look = self.mirror.looking(lambda: pull(self.workspace, self.bank))
         await asyncio.wait([look], timeout=max(0.0, left) if self.mirror.waits else 0.0)
         self.mirror.waited(in_vain=not look.done())

@@ -28,7 +28,7 @@ from memory_mcp.ranking.evidence import QUOTED_MIN
 from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.search.local import Matches
 from memory_mcp.search.passages import add_passages
-from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.tables import matches
 from memory_mcp.text.truths import (
     Marks,
     answers_anew,
@@ -272,7 +272,7 @@ def order_by_truth(
     every = mark_hits(list(together.values()), query, outlines, fields)
     marked = {hit.record.id: hit for hit in every}
     found = [marked[id_] for id_ in own]
-    if load_pattern("truths", "asks_past").search(query.casefold()):
+    if matches("truths", "asks_past", query.casefold()):
         return _put_talk_last(found)[:limit]
     given_up = {
         hit.record.id: newest

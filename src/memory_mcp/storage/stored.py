@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from json import JSONEncoder
 from math import log
 from typing import Annotated, Any, Final
 
@@ -124,9 +125,13 @@ def compute_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:DIGEST_CHARS]
 
 
+_write: Final = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""The core would load `uuid`, to see that there is none, for each search that reads a record."""
+
+
 def compute_record_digest(record: Record) -> str:
     """The digest of a record, however its file is formatted."""
-    return compute_digest(to_json(record.as_json()))
+    return compute_digest(_write(record.as_json()).encode())
 
 
 def compute_json_digest(fields: object) -> str:
@@ -135,7 +140,7 @@ def compute_json_digest(fields: object) -> str:
     Of any other file it is a digest that nobody noted, or '' if it has none.
     """
     try:
-        return compute_digest(to_json(fields))
+        return compute_digest(_write(fields).encode())
     except ValueError:  # half a surrogate pair in a field that is no record's
         return ""
 

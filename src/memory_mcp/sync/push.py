@@ -5,7 +5,6 @@ attempt asks first whether the document is there. A delete counts once the docum
 """
 
 import asyncio
-import random
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -139,7 +138,7 @@ async def _probe(mirror: Mirror) -> None:
 
 
 async def _note_failure(mirror: Mirror, standing: CircuitState, error: RemoteError) -> CircuitState:
-    after = record_failure(standing, error, now=mirror.now(), chance=random.random())  # noqa: S311
+    after = record_failure(standing, error, now=mirror.now(), chance=_draw())
     await mirror.outbox.save_circuit(after)
     return after
 
@@ -172,7 +171,7 @@ def _postpone(
 
 
 def _retry_delay(parcel: OutboxEntry) -> float:
-    return backoff_seconds(max(0, parcel.attempts - 1), chance=random.random())  # noqa: S311
+    return backoff_seconds(max(0, parcel.attempts - 1), chance=_draw())
 
 
 async def _carry_out(
@@ -311,3 +310,10 @@ async def _fetch_states(
         parcel.record: document.state if document else None
         for parcel, document in zip(parcels, found, strict=True)
     }
+
+
+def _draw() -> float:
+    """A number in 0-1, so that machines do not try again at the same moment."""
+    import random  # noqa: PLC0415  # few processes have a cloud
+
+    return random.random()  # noqa: S311

@@ -34,7 +34,7 @@ from memory_mcp.text.gate import (
 )
 from memory_mcp.text.recalled import drop_repeated, repeats_recalled, separate_recalled
 from memory_mcp.text.sentences import drop_code, fold_words, split_sentences
-from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.tables import load_pattern, matches
 
 _TURN: Final = compile_later(r":(\d{1,9})(?:~([0-9a-f]{8})([0-9a-f]{8}))?$")
 _MARK_DIGITS: Final = 8
@@ -163,9 +163,9 @@ def _has_answer(turns: Sequence[Turn], recalled: frozenset[str]) -> bool:
         for turn in turns
         for said in _informative_sentences(turn, recalled)
         if _find_sort(said) != "question" and not _is_about_itself(turn, said)
-        if not load_pattern("episodes", "nothing_done").search(plain := lower_text(said))
+        if not matches("episodes", "nothing_done", plain := lower_text(said))
     ]
-    return bool(told) and not load_pattern("episodes", "no_answer").search(told[-1])
+    return bool(told) and not matches("episodes", "no_answer", told[-1])
 
 
 def summarise_turns(clean: CleanTurns) -> str:
@@ -231,21 +231,19 @@ def _is_about_itself(turn: Turn, said: str) -> bool:
     if turn.role == "assistant":
         return load_pattern("episodes", "self_description").match(plain) is not None
     asked = _find_sort(said) == "question" and asks_for_capability(said)
-    return bool(asked) and brief and not load_pattern("episodes", "request").search(plain)
+    return bool(asked) and brief and not matches("episodes", "request", plain)
 
 
 def _is_aside(turn: Turn, said: str, sort: ChatterClass | None) -> bool:
     """Whether it says nothing, or only what the assistant is about to do: the result follows."""
     if sort in _LEFT_OUT or turn.role == "user":
         return sort in _LEFT_OUT
-    about_to = sort in ("action", "question") and not load_pattern("episodes", "outcome").search(
-        said
-    )
+    about_to = sort in ("action", "question") and not matches("episodes", "outcome", said)
     return about_to or said.endswith(":")
 
 
 def _has_outcome(said: str) -> bool:
-    return load_pattern("episodes", "outcome").search(said) is not None
+    return matches("episodes", "outcome", said)
 
 
 def _rate_line(line: str) -> int:

@@ -19,7 +19,7 @@ from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.recalled import drop_repeated, separate_recalled
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
-from memory_mcp.text.tables import load_pattern, load_table
+from memory_mcp.text.tables import load_pattern, load_table, matches
 
 ChatterClass = Literal["empty", "recalled", "output", "small talk", "question", "passing", "action"]
 
@@ -217,7 +217,7 @@ def asks_for_capability(sentence: str) -> bool:
 
 
 def _matches(rule: str, sentence: str) -> bool:
-    return load_pattern("gate", rule).search(sentence) is not None
+    return matches("gate", rule, sentence)
 
 
 @cache

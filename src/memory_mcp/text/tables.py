@@ -1,40 +1,51 @@
-"""Reads the word lists and patterns under `data/`, each when a text first needs it."""
+"""Reads the word lists and patterns under `data/`, each when a text first needs it.
+
+They are written as TOML; `tools/word_lists.py` makes the JSON of it that is read.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final
 
-from memory_mcp.patterns import compile_later
+from memory_mcp.learnt import load_figures
+from memory_mcp.patterns import compile_later, compile_needed
 
-_PART: Final = compile_later(r"\{([a-z_]+)\}")
+PART: Final = compile_later(r"\{([a-z_]+)\}")
 _MATCHES_KEPT: Final = 1_024
 
 
-@cache
 def load_table(name: str) -> dict[str, Any]:
     """The table of that name, parsed."""
-    import tomllib  # noqa: PLC0415  # a server's start reads no table
-    from pkgutil import get_data  # noqa: PLC0415  # importlib.resources takes 5 ms to load
-
-    data = get_data("memory_mcp.text", f"data/{name}.toml") or b""
-    return tomllib.loads(data.decode())
+    return load_figures("memory_mcp.text", name)
 
 
 @cache
 def load_pattern(table: str, name: str) -> re.Pattern[str]:
     """A pattern of a table's `[patterns]`; a list of patterns matches where any of them does."""
-    found: str | list[str] = load_table(table)["patterns"][name]
-    source = found if isinstance(found, str) else "|".join(f"(?:{each})" for each in found)
-    if _PART.search(source):
-        source = fill(source, fill_parts(load_table(table)["parts"]))
-    return re.compile(source)
+    rows = _list_rows(table, name)
+    sources, needs = [source for source, _ in rows], [needed for _, needed in rows]
+    source = "|".join(f"(?:{each})" for each in sources) if len(rows) > 1 else sources[0]
+    return compile_needed(source, [*chain(*needs)] if all(needs) else ())
 
 
 @lru_cache(maxsize=_MATCHES_KEPT)
 def matches(table: str, name: str, text: str) -> bool:
-    """Whether a pattern is found in a text; a sentence is asked the same more than once."""
-    return load_pattern(table, name).search(text) is not None
+    """Whether a pattern is found in a text; a sentence is asked the same more than once.
+
+    Of a list only the patterns are asked of which the text holds some of what they need.
+    """
+    return any(each.search(text) for each in _load_each(table, name))
+
+
+@cache
+def _load_each(table: str, name: str) -> Sequence[re.Pattern[str]]:
+    return [compile_needed(source, needs) for source, needs in _list_rows(table, name)]
+
+
+def _list_rows(table: str, name: str) -> Sequence[tuple[str, Sequence[str]]]:
+    return load_table(table)["patterns"][name]
 
 
 def rewrite(text: str, table: str) -> str:
@@ -55,7 +66,7 @@ def _load_rewrites(table: str) -> list[tuple[str, re.Pattern[str], str]]:
 
 def fill(pattern: str, parts: Mapping[str, str]) -> str:
     """The pattern with each `{name}` replaced by the part of that name."""
-    return _PART.sub(lambda found: parts[found[1]], pattern)
+    return PART.sub(lambda found: parts[found[1]], pattern)
 
 
 def fill_parts(rows: Mapping[str, str], known: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -7,7 +7,6 @@ agrees, so the preview and the move cannot differ. The use cases carry it out.
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from memory_mcp.domain.ids import (
@@ -356,4 +355,6 @@ def _unknown_error(
 
 def find_nearest(wanted: str, known: Sequence[str]) -> str:
     """The known name that is most like it; '' if none is."""
+    from difflib import get_close_matches  # noqa: PLC0415  # few calls end so
+
     return next(iter(get_close_matches(wanted, known, n=1)), "")

@@ -9,7 +9,7 @@ branch and keep their ids, so that they are known again.
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from memory_mcp.domain.deduplication import SecretPolicy
@@ -19,6 +19,7 @@ from memory_mcp.domain.record import EPISODE_PREFIX, Lineage, Reach, Record, Rec
 from memory_mcp.domain.transfer import LeftOutItem, ParsedExport
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import mutable
 from memory_mcp.text.secrets import RedactedText
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.existing import FORGOTTEN, ExistingRecords, Inventory
@@ -36,7 +37,7 @@ _KEY_PREFIXES: Final = ("project", "phase", "gardener")
 """Keys that name a project after one of these words."""
 
 
-@dataclass
+@mutable
 class RecordSelection:
     """Selects the wanted records of an export, and collects what becomes of the others.
 

@@ -5,7 +5,7 @@ A plan writes nothing. A dry run shows it and an import carries it out.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Final
 
@@ -26,7 +26,7 @@ from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 from memory_mcp.sync.pull import describe_future_date
 from memory_mcp.text.drafts import build_record, check_draft
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
@@ -59,7 +59,7 @@ _UNDATED: Final = datetime.fromisoformat("2000-01-01T00:00:00Z")
 """Stands in the ids of undated items: the time of their file changes when it is copied."""
 
 
-@dataclass
+@mutable
 class ImportPlan:
     """The records that an import writes, and what becomes of the rest of its source."""
 
@@ -232,7 +232,7 @@ class _CleanedItem:
     at: datetime
 
 
-@dataclass
+@mutable
 class _ItemCleaner:
     """Cleans items of another program and cuts them to size. Counts what it takes out of them.
 

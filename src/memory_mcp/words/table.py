@@ -12,12 +12,14 @@ import struct
 import sys
 import zlib
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
 from memory_mcp.errors import IndexDamagedError
+from memory_mcp.frozen import mutable
+from memory_mcp.learnt import read_data
 
 BITS: Final = 256
 NEAREST: Final = 5
@@ -26,16 +28,30 @@ RARITY_STEPS: Final = 16
 """Steps of the stored rarity in a unit of idf."""
 _RARITY_MAX: Final = 12.0
 """The rarity of a word that is in no ordinary text: a name, an identifier, a slip."""
+_UNKNOWN: Final = -1
 _BYTES: Final = BITS // 8
 _NAME: Final = "words.table"
 _COMPARED_WORDS_MAX: Final = 24
 """Distinct words of a memory that its whole meaning is made of."""
 
 
-class _Signs(dict[int, int]):
-    """The signs of each place as one number, made once it is asked for: few of them ever are."""
+class _Places(dict[str, int]):
+    """Where each stem stands, or -1, looked up once it is asked for: few of them ever are."""
 
-    def __init__(self, packed: bytes) -> None:
+    def __init__(self, stems: Sequence[str]) -> None:
+        super().__init__()
+        self._stems = stems
+
+    def __missing__(self, stem: str) -> int:
+        place = bisect_left(self._stems, stem)
+        known = place < len(self._stems) and self._stems[place] == stem
+        return self.setdefault(stem, place) if known else _UNKNOWN
+
+
+class _Signs(dict[int, int]):
+    """The signs of each place as one number, made once it is asked for."""
+
+    def __init__(self, packed: memoryview) -> None:
         super().__init__()
         self._packed = packed
 
@@ -44,25 +60,25 @@ class _Signs(dict[int, int]):
         return self.setdefault(place, int.from_bytes(row, "little"))
 
 
-@dataclass(frozen=True, eq=False)  # one of them is never equal to another: it can be a key
+@mutable  # one of them is never equal to another: it can be a key
 class WordTable:
-    """The table in memory. `places` says where each stem stands."""
+    """The table in memory. `places` says where each of the ordered stems stands, -1 for others."""
 
     places: Mapping[str, int]
     stems: Sequence[str]
     signs: Mapping[int, int]
-    rarities: bytes
+    rarities: Sequence[int]
     nearest: Sequence[int]
 
     def find_signs(self, stem: str) -> int | None:
         """The signs of a stem as one number; None if the table does not know it."""
-        place = self.places.get(stem)
-        return None if place is None else self.signs[place]
+        place = self.places[stem]
+        return None if place == _UNKNOWN else self.signs[place]
 
     def get_rarity(self, stem: str) -> float:
         """How telling a stem is by itself: its idf in ordinary texts."""
-        place = self.places.get(stem)
-        return _RARITY_MAX if place is None else self.rarities[place] / RARITY_STEPS
+        place = self.places[stem]
+        return _RARITY_MAX if place == _UNKNOWN else self.rarities[place] / RARITY_STEPS
 
     def get_share(self, stem: str) -> float:
         """The share of ordinary texts that hold a stem."""
@@ -73,8 +89,8 @@ class WordTable:
 
         They are sought among those that the table names, and those that it names for these.
         """
-        place = self.places.get(stem)
-        if place is None:
+        place = self.places[stem]
+        if place == _UNKNOWN:
             return []
         named = self._get_nearest(place)
         near = {place, *named}.union(*map(self._get_nearest, named)) - {place}
@@ -116,7 +132,7 @@ def select_telling(terms: Iterable[str], table: WordTable) -> Telling:
     """What of a text of these terms is compared with other texts."""
     rarities = {term: table.get_rarity(term) for term in terms}
     telling = sorted(rarities, key=rarities.__getitem__, reverse=True)[:_COMPARED_WORDS_MAX]
-    known = {term: rarities[term] for term in telling if term in table.places}
+    known = {term: rarities[term] for term in telling if table.places[term] != _UNKNOWN}
     unknown = {term: rarities[term] for term in telling if term not in known}
     return Telling(known, unknown, [table.signs[table.places[term]] for term in known])
 
@@ -188,7 +204,8 @@ def pack_meaning(words: Iterable[str], table: WordTable) -> bytes:
 
     Little-endian: the length as a float of 4 bytes, each place in 2. Empty if the table knows none.
     """
-    found = {table.places[word]: None for word in words if word in table.places}
+    found = dict.fromkeys(table.places[word] for word in words)
+    found.pop(_UNKNOWN, None)
     places = sorted(found, key=lambda place: -table.rarities[place])[:_COMPARED_WORDS_MAX]
     if not places:
         return b""
@@ -218,7 +235,7 @@ def unpack_meaning(packed: bytes, table: WordTable) -> tuple[float, Sequence[int
 def dump_table(
     stems: Sequence[str], signs: Sequence[bytes], rarities: bytes, nearest: Sequence[int]
 ) -> bytes:
-    """The content of the file that `load_table` reads."""
+    """The content of the file that `load_word_table` reads; the stems are in order."""
     names = zlib.compress("\n".join(stems).encode(), 9)
     low_first = b"".join(number.to_bytes(2, "little") for number in nearest)
     return len(names).to_bytes(4, "little") + names + b"".join(signs) + rarities + low_first
@@ -227,18 +244,16 @@ def dump_table(
 @cache
 def load_word_table() -> WordTable:
     """The table of the package."""
-    from pkgutil import get_data  # noqa: PLC0415  # a server's start reads no table
-
-    data = get_data("memory_mcp.words", f"data/{_NAME}") or b""
+    data = memoryview(read_data("memory_mcp.words", _NAME))
     start = 4 + int.from_bytes(data[:4], "little")
     stems = zlib.decompress(data[4:start]).decode().split("\n")
     count = len(stems)
     rarities, nearest = start + count * _BYTES, start + count * (_BYTES + 1)
-    numbers = array("H", data[nearest:])
+    numbers = array("H", bytes(data[nearest:]))
     if sys.byteorder == "big":
         numbers.byteswap()
     return WordTable(
-        places=dict(zip(stems, range(count), strict=True)),
+        places=_Places(stems),
         stems=stems,
         signs=_Signs(data[start:rarities]),
         rarities=data[rarities:nearest],

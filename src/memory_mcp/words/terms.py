@@ -177,24 +177,18 @@ TERM_CHARS_MAX: Final = 64
 """Longer runs (keys, encoded data) are known by their beginning."""
 
 _MARKS: Final = r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-_DEPENDENT: Final = "".join(
-    chr(code)
-    for block in (range(0x0900, 0x0E00), range(0x0E00, 0x10A0), range(0x1780, 0x1800))
-    for code in block
-    if unicodedata.category(chr(code)).startswith("M")
-)
-"""Vowels that are marks on a letter: of Indic scripts, Thai, Lao, Tibetan, Burmese, Khmer."""
+_DEPENDENT: Final = (range(0x0900, 0x0E00), range(0x0E00, 0x10A0), range(0x1780, 0x1800))
+"""Where vowels are marks on a letter: Indic scripts, Thai, Lao, Tibetan, Burmese, Khmer."""
 _UNSPACED: Final = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _HAN: Final = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 
-_LETTERS: Final = rf"\w{_MARKS}{_DEPENDENT}"
-_PIECE: Final = compile_later(
-    rf"[cCfFjJ](?:\+\+|\#)|[{_LETTERS}](?:(?:[{_LETTERS}'\u2019.:/\\@&+-]|(?<=\d),(?=\d))*[{_LETTERS}])?"
-)
+_PIECE: Final = r"[cCfFjJ](?:\+\+|\#)|[{0}](?:(?:[{0}'\u2019.:/\\@&+-]|(?<=\d),(?=\d))*[{0}])?"
 """A stretch without spaces that begins and ends in a letter or digit."""
+_ASCII_PIECE: Final = compile_later(_PIECE.format(r"\w"))
+"""The same where no letter has a mark, compiled in a fifth of the time."""
 _DROPPED: Final = compile_later(rf"[{_MARKS}]")
 _SEPARATOR: Final = compile_later(r"[_.:/\\@&+,-]+")
 _JOINT: Final = compile_later(
@@ -223,16 +217,27 @@ def fold(text: str) -> str:
     return "".join(unicodedata.normalize("NFC", plain).casefold().split())
 
 
+@cache
+def _compile_piece() -> re.Pattern[str]:
+    codes = (chr(code) for block in _DEPENDENT for code in block)
+    dependent = "".join(each for each in codes if unicodedata.category(each).startswith("M"))
+    return re.compile(_PIECE.format(rf"\w{_MARKS}{dependent}"))
+
+
+def _choose_piece(text: str) -> re.Pattern[str]:
+    return _ASCII_PIECE if text.isascii() else _compile_piece()
+
+
 def find_pieces(text: str) -> Iterator[tuple[str, int, int]]:
     """The stretches of a text that hold words, each with where it stands."""
-    for match in _PIECE.finditer(text):
+    for match in _choose_piece(text).finditer(text):
         yield match.group(), match.start(), match.end()
 
 
 def extract_terms(text: str) -> list[str]:
     """All terms of a text, in order, with repetitions."""
     found: list[str] = []
-    for piece in _PIECE.findall(text):
+    for piece in _choose_piece(text).findall(text):
         found += split_terms(piece)
     return found
 

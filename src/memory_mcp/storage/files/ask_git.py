@@ -5,7 +5,6 @@ So no filter, hook or monitor of the repository's settings is ever started; no t
 so no missing object is fetched.
 """
 
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -36,6 +35,8 @@ def ask_git(
     Raises:
         GitSilentError: it says nothing, and why.
     """
+    import shutil  # noqa: PLC0415  # few commands ask
+
     program = shutil.which("git")
     if program is None:
         raise GitSilentError("there is no git on this machine")

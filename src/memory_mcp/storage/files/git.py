@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -330,7 +329,7 @@ class LocalGit:
 
     def _read_blobs(self, blobs: Collection[str]) -> Mapping[str, str]:
         """The texts of these objects; of one that git does not have, none."""
-        mark = f"\1{secrets.token_hex(8)} "  # stands in no text
+        mark = f"\1{os.urandom(8).hex()} "  # stands in no text
         said = (
             self._ask(["cat-file", f"--batch={mark}%(objectname)"], sorted(blobs)) if blobs else ""
         )

@@ -37,7 +37,6 @@ from memory_mcp.hooks.files import (
     locate_session_file,
     read_session,
 )
-from memory_mcp.hooks.transcript import is_transcript, read_left_turns, read_tail
 from memory_mcp.storage.files.host import stamp_file
 from memory_mcp.storage.threads import in_thread
 
@@ -121,6 +120,8 @@ class LocalInbox:
 
     @in_thread
     def transcript(self, ended: SessionEnded) -> bytes | None:
+        from memory_mcp.hooks.transcript import is_transcript, read_tail  # noqa: PLC0415  # seldom
+
         if not is_transcript(ended.transcript_path, ended.session, self._trees):
             return None
         try:
@@ -133,6 +134,11 @@ class LocalInbox:
         stamp = stamp_file(transcript)
         if stamp is None or self._looked == (transcript, stamp):
             return False
+        from memory_mcp.hooks.transcript import (  # noqa: PLC0415  # few calls have a transcript
+            is_transcript,
+            read_left_turns,
+        )
+
         if not is_transcript(transcript, session, self._trees):
             return False
         with self._amending(session) as amend:

@@ -54,6 +54,7 @@ from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
 from memory_mcp.storage.sqlite.schema import (
     BLANK_FIELDS,
     BLOCK_BITS,
+    DIGEST,
     INSERT_RECORD,
     SCHEMA,
     SET_ASIDE,
@@ -483,6 +484,7 @@ _INDEX_DATABASE: Final = DatabaseSpec(
     advice="The memories are safe; try again.",
     page_bytes=8_192,  # vectors of a memory are 1 to 3 kB
     lists=("chain",),
+    digest=DIGEST,
 )
 
 

@@ -9,11 +9,11 @@ The word lists are those of `data/merge.toml`, where each is described.
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
-from memory_mcp.frozen import frozen
+from memory_mcp.frozen import frozen, mutable
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.sentences import MONTHS, straighten_quotes
 from memory_mcp.text.tables import load_table, rewrite
@@ -203,7 +203,7 @@ def read_sentence(text: str) -> Sentence:
     return reader.finish(text)
 
 
-@dataclass
+@mutable
 class _Reader:
     """A sentence as far as it was read, and the little words since its last word."""
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from memory_mcp.learnt import Features, load_figures, weigh
-from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.tables import matches
 from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
 from memory_mcp.text.truths.frames import Frame, read_frames
 
@@ -40,7 +40,7 @@ def answers_anew(question: str, old: str, new: str) -> bool:
 
 def hints_change(text: str) -> bool:
     """Whether a text may say that something is other than it was."""
-    return load_pattern("truths", "hints").search(text.casefold()) is not None
+    return matches("truths", "hints", text.casefold())
 
 
 def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
@@ -136,7 +136,7 @@ def _find_difference(old: Frame, new: Frame, asked: frozenset[str]) -> str:
 
 def _find_kinds(question: str) -> frozenset[str]:
     low = question.casefold()
-    named = (kinds for name, kinds in _KINDS.items() if load_pattern("truths", name).search(low))
+    named = (kinds for name, kinds in _KINDS.items() if matches("truths", name, low))
     return next(named, frozenset[str]())
 
 

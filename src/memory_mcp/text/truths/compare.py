@@ -19,7 +19,7 @@ from memory_mcp.text.merge.clauses import cut_out_statements
 from memory_mcp.text.merge.reading import NOT, Word, opposites, toggles
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.merge.vetoes import compare_titles
-from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.tables import load_pattern, matches
 from memory_mcp.text.truths.frames import (
     Frame,
     families,
@@ -111,7 +111,7 @@ def find_contradicted(old: str, new: str) -> tuple[str, tuple[str, ...]] | None:
 
 def says_change(text: str) -> bool:
     """Whether a statement may say that something is other than it was."""
-    hints = load_pattern("truths", "hints").search(text.casefold())
+    hints = matches("truths", "hints", text.casefold())
     return any((frame.changes or hints) and not frame.supposed for frame in read_frames(text))
 
 
@@ -331,7 +331,7 @@ def _judge_names(old: Frame, slot: Slot, before: frozenset[str]) -> bool | None:
         return False
     firsts = (slot.old[0], slot.new[0])
     named = all(_is_name(word) or word.kind == "identifier" for word in firsts)
-    if named and load_pattern("truths", "one_name").search(_join_before(old, slot)):
+    if named and matches("truths", "one_name", _join_before(old, slot)):
         return True
     if _is_predicate(old, slot):
         one = not any(word.article in merge_words("indefinite") for word in firsts)
@@ -375,7 +375,7 @@ def _find_families(found: Sequence[Word]) -> set[str]:
 
 def _names_one_of_kind(frame: Frame, slot: Slot) -> bool:
     """Whether it stands behind "the capital of", "the position of", "is called"."""
-    return bool(load_pattern("truths", "kind_of").search(_join_before(frame, slot)))
+    return matches("truths", "kind_of", _join_before(frame, slot))
 
 
 def _join_before(frame: Frame, slot: Slot) -> str:

@@ -24,7 +24,7 @@ from memory_mcp.text.merge.reading import (
 )
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import split_sentences, straighten_quotes
-from memory_mcp.text.tables import load_pattern, load_table, rewrite
+from memory_mcp.text.tables import load_pattern, load_table, matches, rewrite
 from memory_mcp.words.dates import split_day
 
 _TEXT_CHARS_MAX: Final = 2_000
@@ -79,20 +79,18 @@ class Frame:
     @cached_property
     def changes(self) -> bool:
         """Whether something is other than it was."""
-        return self._ended[1] or bool(load_pattern("truths", "changes").search(_fold(self.text)))
+        return self._ended[1] or matches("truths", "changes", _fold(self.text))
 
     @cached_property
     def past(self) -> bool:
         """Whether it was so once."""
         told = self.sentence.past or self.sentence.event
-        return bool(load_pattern("truths", "past").search(_fold(self.text))) or (
-            told and not self.changes
-        )
+        return matches("truths", "past", _fold(self.text)) or (told and not self.changes)
 
     @cached_property
     def sourced(self) -> bool:
         """Whether it stands on somebody's word."""
-        return self.attributed or bool(load_pattern("truths", "sourced").search(self.text))
+        return self.attributed or matches("truths", "sourced", self.text)
 
     @cached_property
     def _ended(self) -> tuple[frozenset[str], bool]:
@@ -178,9 +176,9 @@ def read_frame(text: str) -> Frame:
         stated=stated,
         exclusive=(about & opposites().keys()) - stated,
         general=not words("words", "every").isdisjoint(keys[: max(predicate, 1)]),
-        supposed=bool(load_pattern("truths", "supposed").search(low)),
+        supposed=matches("truths", "supposed", low),
         attributed=sources > 0,
-        several=bool(load_pattern("truths", "several").search(low)),
+        several=matches("truths", "several", low),
     )
 
 
@@ -220,11 +218,11 @@ def _find_values(found: Sequence[Word], low: str) -> Mapping[str, frozenset[str]
     Names behind no preposition are values, too: who it is. So is where something is or went.
     """
     values: dict[str, set[str]] = {}
-    german = load_pattern("truths", "german").search(low)
+    german = matches("truths", "german", low)
     for at, word in enumerate(found):
         if word.kind == "value":
             values.setdefault(word.dimension, set()).add(word.key)
-        elif word.kind == "name" and _names_whom(found, at, german=bool(german)):
+        elif word.kind == "name" and _names_whom(found, at, german=german):
             values.setdefault("name", set()).add(word.key)
         for part in (word.text.casefold(), *split(word.key)):
             for family in families().get(part, ()):

@@ -1,7 +1,7 @@
 """Finds among memories those that others of them bring up to date or contradict."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from types import MappingProxyType
 from typing import Final
@@ -9,13 +9,14 @@ from typing import Final
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
+from memory_mcp.frozen import frozen
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
 from memory_mcp.text.truths.outlines import may_bear
 
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
+@frozen
 class Marks:
     """For each outdated memory the newest one that replaces it, and who disputes with whom."""
 
