@@ -777,12 +777,15 @@ class SqliteIndex:
         )
         return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
 
-    async def holding(self) -> set[SegmentId]:
+    async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
+        some = "IS NOT NULL" if among is None else "IN (SELECT value FROM json_each(:segments))"
+        values = {} if among is None else {"segments": _as_list(among)}
         rows = await self.read(
-            """SELECT DISTINCT segment FROM tally WHERE segment IS NOT NULL AND segment NOT IN (
+            f"""SELECT DISTINCT segment FROM tally WHERE segment {some} AND segment NOT IN (
                 SELECT r.segment FROM erasure CROSS JOIN record r ON r.rowid = erasure.record
                 WHERE r.segment IS NOT NULL GROUP BY r.segment HAVING count(DISTINCT r.rowid) =
-                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))"""
+                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))""",
+            values,
         )
         return {SegmentId(row[0]) for row in rows}
 
