@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cached_property
+from heapq import nlargest
 from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
@@ -305,6 +306,11 @@ class Timeline(FrozenModel):
     def find_first(self, branch: BranchName) -> SegmentId | None:
         """The first segment that was begun on the branch; None if there is no such branch."""
         return next(iter(self._find_opened(branch)), None)
+
+    def list_moved(self, limit: int) -> list[BranchName]:
+        """The branches on which a segment was begun last, the newest first."""
+        opened = self._opened
+        return nlargest(limit, opened, key=lambda branch: _age(opened[branch][-1]))
 
     def tips(self, branch: BranchName) -> tuple[SegmentId, ...]:
         """Where the branch stands, newest last: one segment, or several after a union."""
