@@ -409,7 +409,9 @@ class Timeline(FrozenModel):
         """The approved checkpoints on the branch, oldest first."""
         if branch not in self._cache.valid:
             chain = self.chain(branch)
-            self._cache.valid[branch] = [c for c in self.decided() if self._lies_on(chain, c)]
+            self._cache.valid[branch] = [
+                c for c in self.decided() if chain.issuperset(c.seals) or self._lies_on(chain, c)
+            ]
         return self._cache.valid[branch]
 
     def invalidated(
