@@ -1,5 +1,6 @@
 """A head with a long timeline: the earlier part of it lies in a file beside the head's own."""
 
+import gc
 import itertools
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -14,7 +15,7 @@ from power import FailingDisk, PowerCut
 from memory_mcp.disk import Disk
 from memory_mcp.domain.ids import MAIN, ROOT, CheckpointId, SegmentId
 from memory_mcp.domain.record import Move, Record
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.errors import StoreDamagedError
 from memory_mcp.ports import HeadStore
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
@@ -243,3 +244,22 @@ async def test_a_part_that_no_head_may_name_is_not_opened(tmp_path: Path) -> Non
 
     with pytest.raises(StoreDamagedError, match="has a form that no name"):
         await LocalHeads(tmp_path / "state", Disk()).read()
+
+
+async def test_a_process_keeps_no_timeline_that_is_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server moves the head for weeks, and a timeline of 2,000 segments takes a megabyte."""
+    monkeypatch.setattr("memory_mcp.storage.files.heads.HEAD_ENTRIES_MAX", 20)
+    heads, scribe = LocalHeads(tmp_path, Disk()), Scribe()
+
+    async def count_after(moves: int) -> int:
+        for _ in range(moves):
+            head = await heads.read() or Head(project="shop")
+            await heads.replace(seal(scribe, head), expected=head.revision)
+        del head
+        gc.collect()
+        return sum(isinstance(each, Timeline) for each in gc.get_objects())
+
+    before = await count_after(30)
+    assert await count_after(60) <= before + 10
