@@ -96,6 +96,7 @@ async def test_a_backtrack_looks_at_what_it_hides_and_reads_nothing_of_what_it_m
     assert len(asked) == 1, "what a line may be named by is not looked for"
     assert asked[0] is not None
     assert len(set(read)) < limits.TITLES_REPORTED_MAX + 5, "only what the answer names is read"
+    assert len(read) == len(set(read)), "and once"
 
 
 @pytest.mark.sampled(3)

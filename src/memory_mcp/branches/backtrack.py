@@ -199,13 +199,13 @@ async def _plan_move(
     after = View(chain=chain, now=now.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
     suppressed = await find_suppressed_by_restore(workspace, plan, now, after)
-    newest = await index.find(now, hidden, limits.TITLES_REPORTED_MAX)
-    newest = sorted({*newest, *suppressed}, reverse=True)[: limits.TITLES_REPORTED_MAX]
-    named = await load_records(workspace.project, newest)
+    known = {*await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)}
+    newest = sorted(known | suppressed, reverse=True)[: limits.TITLES_REPORTED_MAX]
+    looked = await load_records(workspace.project, sorted(known.union(newest), reverse=True))
+    named = [record for record in looked if record.id in newest]
     forgets = find_forgotten_segments(timeline, branch, plan)
     touched = await index.ids_by_segment(plan.hides | forgets)
     erases = set[RecordId]().union(*(touched.get(segment, ()) for segment in forgets))
-    counted = await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)
     preview = MovePreview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
@@ -216,7 +216,7 @@ async def _plan_move(
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=len(erases),
         leaves=bool(await index.holding(plan.hides)),
-        others=await count_authors(workspace, counted),
+        others=count_authors(workspace, (record for record in looked if record.id in known)),
         token=_token(head, branch, plan, set[RecordId]().union(*touched.values())),
     )
     if not forget:

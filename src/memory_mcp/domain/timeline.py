@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cached_property
-from heapq import nlargest
 from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
@@ -309,8 +308,12 @@ class Timeline(FrozenModel):
 
     def list_moved(self, limit: int) -> list[BranchName]:
         """The branches on which a segment was begun last, the newest first."""
-        opened = self._opened
-        return nlargest(limit, opened, key=lambda branch: _age(opened[branch][-1]))
+        moved: dict[BranchName, None] = {}
+        for segment in sorted(self.segments, reverse=True):
+            if len(moved) == limit:
+                break
+            moved[self.segments[segment].branch] = None
+        return [*moved]
 
     def tips(self, branch: BranchName) -> tuple[SegmentId, ...]:
         """Where the branch stands, newest last: one segment, or several after a union."""
@@ -421,8 +424,13 @@ class Timeline(FrozenModel):
         chain = self.chain(branch)
         tips = [line.tips for line in self.left_lines(holding) if line.branch == branch]
         left = self.ancestors(tip for line in tips for tip in line)
+        beyond = left - chain
         gone = [
-            c for c in self.decided() if left.issuperset(c.seals) and not self._lies_on(chain, c)
+            c
+            for c in self.decided()
+            if not beyond.isdisjoint(c.seals)
+            and left.issuperset(c.seals)
+            and not self._lies_on(chain, c)
         ]
         lines = (
             [self.ancestors(line) for line in tips] if any(len(c.seals) > 1 for c in gone) else []
