@@ -11,8 +11,6 @@ Standard library only, and none of its slower parts: hooks use it too.
 import errno
 import os
 import stat
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Final
 
 _REPARSE_POINT: Final = 0x400  # stat.FILE_ATTRIBUTE_REPARSE_POINT, a junction among others
@@ -77,8 +75,8 @@ def read_file(path: str, bytes_max: int, root: str = "") -> bytes:
         UnsafeFileError: what stands there is not to be opened.
         OSError: the file system refused.
     """
-    with _open_regular(path, root) as descriptor:
-        found = os.fstat(descriptor)
+    descriptor, found = _open_regular(path, root)
+    try:
         parts: list[bytes] = []  # mostly one: a large file is not to be in memory twice
         size, at_once = 0, max(_READ_AT_ONCE, found.st_size + 1)
         while size <= bytes_max and found.st_size <= bytes_max:
@@ -88,6 +86,8 @@ def read_file(path: str, bytes_max: int, root: str = "") -> bytes:
             parts.append(more)
             size, at_once = size + len(more), _READ_AT_ONCE
         raise UnsafeFileError(path, f"it has more than {bytes_max:,} bytes")
+    finally:
+        os.close(descriptor)
 
 
 def read_start(path: str, bytes_max: int, root: str = "") -> bytes:
@@ -98,8 +98,11 @@ def read_start(path: str, bytes_max: int, root: str = "") -> bytes:
         UnsafeFileError: what stands there is not to be opened.
         OSError: the file system refused.
     """
-    with _open_regular(path, root) as descriptor:
+    descriptor, _ = _open_regular(path, root)
+    try:
         return os.read(descriptor, bytes_max)
+    finally:
+        os.close(descriptor)
 
 
 def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
@@ -120,9 +123,8 @@ def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
     return found
 
 
-@contextmanager
-def _open_regular(path: str, root: str) -> Generator[int]:
-    """Open a regular file, and close it at the end of the block."""
+def _open_regular(path: str, root: str) -> tuple[int, os.stat_result]:
+    """Open a regular file; its descriptor, which the caller closes, and what it is."""
     refuse_links(root, path)
     try:
         descriptor = os.open(
@@ -134,15 +136,13 @@ def _open_regular(path: str, root: str) -> Generator[int]:
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # a socket, or a device of nobody
             raise UnsafeFileError(path, "it is no regular file") from error
         raise
-    try:
-        found = os.fstat(descriptor)
-        if stat.S_ISDIR(found.st_mode):
-            raise UnsafeFileError(path, "a folder stands where a file must be")
-        if not stat.S_ISREG(found.st_mode):
-            raise UnsafeFileError(path, "it is no regular file")
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    found = os.fstat(descriptor)
+    if stat.S_ISREG(found.st_mode):
+        return descriptor, found
+    os.close(descriptor)
+    folder = stat.S_ISDIR(found.st_mode)
+    why = "a folder stands where a file must be" if folder else "it is no regular file"
+    raise UnsafeFileError(path, why)
 
 
 def _is_link(found: os.stat_result) -> bool:

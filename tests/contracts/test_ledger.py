@@ -45,3 +45,16 @@ def test_threads_that_ask_at_once_miss_nothing_that_another_process_noted(tmp_pa
             asking = [threads.submit(ask) for _ in range(ASKING)]
 
             assert all(asked.result() == noted for asked in asking)
+
+
+def test_what_is_no_whole_line_names_nothing(tmp_path: Path) -> None:
+    """A line may be torn, and the file may be anybody's."""
+    ledger, digest = Ledger(tmp_path, Disk()), "d" * 32
+    ledger.add("whole", digest)
+    torn = ["", " ", digest, f" {digest}", "name", f"name {digest[1:]}", f"name{digest}", "\xff"]
+    with (tmp_path / "ledger").open("a", encoding="latin-1") as file:
+        file.write("".join(f"{line}\n" for line in torn) + f"cut {digest}")
+
+    assert ledger.written({"whole", "name", "cut", "name ", digest}) == {"whole"}
+    assert ledger.knows("whole", digest)
+    assert not ledger.knows("cut", digest)

@@ -55,6 +55,9 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     assert await index.segments() == {HERE: moves[-1].id, ELSEWHERE: grave.id}
     assert await index.segments(orders=False) == {HERE: moves[-1].id, ELSEWHERE: new.id}
     assert await index.holding() == {HERE, ELSEWHERE}
+    assert await index.holding({ELSEWHERE}) == {ELSEWHERE}
+    assert await index.holding(set()) == set()
 
     await index.remove([new.id])
     assert await index.holding() == {HERE}
+    assert await index.holding({ELSEWHERE}) == set()

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from depth import depth
@@ -16,14 +16,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stores_in_memory import MemoryRecords
 
-from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import QUERY_CHARS_MAX
 from memory_mcp.domain.search import Candidate, Filters, View
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.index_sync import SelfHealingIndex
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.query import parse_query
-from memory_mcp.storage.sqlite.database import BoundedConnection, Rows
+from memory_mcp.storage.sqlite.database import BoundedConnection, Database, Rows
 from memory_mcp.storage.sqlite.index import SqliteIndex
 from memory_mcp.storage.stored import compute_record_digest
 
@@ -459,3 +459,20 @@ async def test_what_is_set_aside_does_not_take_the_places_of_what_is_there(
     assert [each.id for each in await matched(index, "apple", scribe)] == [old.id]
     await index.set_aside({old.id})
     assert await index.spellings("apple") == []
+
+
+async def test_what_is_set_aside_is_found_without_a_list_of_all_that_is_missing(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lost index asks of a hundred thousand, and nearly always nothing is set aside."""
+    asked: list[object] = []
+    rows = Database.rows
+
+    async def note(self: Database, statement: str, values: object = ()) -> Any:
+        asked.append(values)
+        return await rows(self, statement, cast("Any", values))
+
+    monkeypatch.setattr(Database, "rows", note)
+
+    assert await index.list_aside({RecordId(f"{number}") for number in range(1_000)}) == set()
+    assert len(str(asked)) < 100

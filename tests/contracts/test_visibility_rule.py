@@ -69,6 +69,7 @@ async def compare(
         assert near[0] == near[1]
         assert await real.ids_by_segment(view.chain) == await oracle.ids_by_segment(view.chain)
         assert await real.suppressed_by(view.chain) == await oracle.suppressed_by(view.chain)
+        assert await real.holding(view.chain) == await oracle.holding(view.chain)
     assert await real.to_erase() == await oracle.to_erase()
     assert await real.moves() == await oracle.moves()
     assert await real.holding() == await oracle.holding()

@@ -1,5 +1,6 @@
 """A head with a long timeline: the earlier part of it lies in a file beside the head's own."""
 
+import gc
 import itertools
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -12,9 +13,9 @@ from postgres import new_bank
 from power import FailingDisk, PowerCut
 
 from memory_mcp.disk import Disk
-from memory_mcp.domain.ids import MAIN, ROOT, CheckpointId, SegmentId
+from memory_mcp.domain.ids import MAIN, ROOT, CheckpointId, LineId, SegmentId
 from memory_mcp.domain.record import Move, Record
-from memory_mcp.domain.timeline import Head
+from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.errors import StoreDamagedError
 from memory_mcp.ports import HeadStore
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
@@ -243,3 +244,52 @@ async def test_a_part_that_no_head_may_name_is_not_opened(tmp_path: Path) -> Non
 
     with pytest.raises(StoreDamagedError, match="has a form that no name"):
         await LocalHeads(tmp_path / "state", Disk()).read()
+
+
+async def test_a_process_keeps_no_timeline_that_is_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server moves the head for weeks, and a timeline of 2,000 segments takes a megabyte."""
+    monkeypatch.setattr("memory_mcp.storage.files.heads.HEAD_ENTRIES_MAX", 20)
+    heads, scribe = LocalHeads(tmp_path, Disk()), Scribe()
+
+    async def move_on() -> None:
+        head = await heads.read() or Head(project="shop")
+        await heads.replace(seal(scribe, head), expected=head.revision)
+
+    async def count_after(moves: int) -> int:
+        for _ in range(moves):
+            await move_on()
+        gc.collect()
+        return sum(isinstance(each, Timeline) for each in gc.get_objects())
+
+    before = await count_after(30)
+    assert await count_after(60) <= before + 10
+
+
+def test_of_a_long_line_no_checkpoint_that_holds_is_asked_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each backtrack looks for those that hold, among thousands; those it left are asked."""
+    scribe, asked = Scribe(), list[str]()
+    head = grow(scribe, Head(project="shop"), 30)
+    tips, back = head.timeline.tips(MAIN), head.timeline.valid(MAIN)[9]
+    gone = head.timeline.chain(MAIN) - head.timeline.ancestors(back.seals)
+    opened = SegmentId(scribe.ids.new(scribe.clock.now()))
+    step = Move(
+        act="backtrack", branch=MAIN, opens={MAIN: opened}, parents=back.seals, leaves=tips,
+        gives_up=tuple(sorted(gone)), line=LineId("line-20260131-143022"),
+    )  # fmt: skip
+    timeline = move(head, scribe.record("back", kind="move", move=step)).timeline
+    lies_on = Timeline._lies_on  # pyright: ignore[reportPrivateUsage]
+
+    def ask(self: Timeline, chain: frozenset[SegmentId], checkpoint: Checkpoint) -> bool:
+        asked.append(checkpoint.id)
+        return lies_on(self, chain, checkpoint)
+
+    monkeypatch.setattr(Timeline, "_lies_on", ask)
+
+    assert len(timeline.valid(MAIN)) == 10
+    assert len(asked) == 20
+    assert [c.id for c in timeline.invalidated(MAIN)] == asked[:20]
+    assert len(asked) == 40

@@ -113,7 +113,8 @@ async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
     seen = [e for e in model.holds(here, now) if e.nature == "memory"]
     assert report.memories == sum(e.segment is not None for e in seen)
     assert report.durable == sum(e.segment is None for e in seen)
-    assert set(report.branches) == set(model.tips)
+    assert {branch, *report.branches} <= set(model.tips)
+    assert len(report.branches) + report.other_branches == len(model.tips)
     valid = model.valid(branch)
     assert [(s.checkpoint.id, s.would_hide) for s in report.checkpoints] == [
         (s.id, len(model.going_to(branch, s.segment, now).hidden)) for s in valid[-_SHOWN:]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import pytest
+from fakes import Scribe
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from memory_mcp.domain.checked import (
@@ -137,3 +138,12 @@ def test_an_error_names_the_class() -> None:
         with pytest.raises(ValidationError) as refused:
             model.model_validate({})
         assert refused.value.title == model.__name__
+
+
+def test_all_share_the_value_that_a_field_has_by_default() -> None:
+    """The core copies a default that cannot be hashed, deeply: a sixth of reading a record."""
+    fields = Scribe().record("Tabs, not spaces.").as_json()
+    one, other = (Record.model_validate(fields) for _ in range(2))
+
+    assert one == other
+    assert one.lineage is other.lineage

@@ -1,5 +1,6 @@
 """Going back and coming forward again: what is hidden, what stays, what it says."""
 
+from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +22,15 @@ from doors import (
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
-from memory_mcp import memories
+from memory_mcp import branches, memories
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.record import Draft
+from memory_mcp.domain import limits
+from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved
+from memory_mcp.domain.record import Draft, Record
+from memory_mcp.storage.files.records import LocalRecords
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +59,44 @@ async def test_a_backtrack_hides_what_came_after_and_says_what_that_was(
     assert said["titles"] == ["Cluster size", LEFT]
     assert said["message"].startswith(f"Back at {name}: 2 memories hidden.")
     assert repr(said["line"]) in said["message"]
+
+
+@pytest.mark.files
+async def test_a_backtrack_looks_at_what_it_hides_and_reads_nothing_of_what_it_might_erase(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project may hold two thousand segments and a hundred thousand records."""
+    asked: list[object] = []
+    read: list[RecordId] = []
+    holding, scan = SqliteIndex.holding, LocalRecords.scan
+
+    async def look(self: SqliteIndex, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
+        asked.append(among)
+        return await holding(self, among)
+
+    async def note(self: LocalRecords, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
+        read.extend(record_ids)
+        async for record in scan(self, record_ids):
+            yield record
+
+    async with open_workspace(settings) as built:
+        workspace = built.workspace
+        await memories.add_memory(workspace, Draft(KEPT))
+        sealed = await branches.checkpoint(workspace, "Chosen", 1, again=False, approval="auto")
+        assert isinstance(sealed, CheckpointSaved)
+        for number in range(limits.TITLES_REPORTED_MAX + 5):
+            await memories.add_memory(workspace, Draft(f"Shard {number} lives on host {number}."))
+        monkeypatch.setattr(SqliteIndex, "holding", look)
+        monkeypatch.setattr(LocalRecords, "scan", note)
+        monkeypatch.setattr(limits, "AUTHORS_COUNTED_MAX", 3)
+        done = await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
+
+    assert isinstance(done, Backtracked)
+    assert done.preview.erases == limits.TITLES_REPORTED_MAX + 5
+    assert len(asked) == 1, "what a line may be named by is not looked for"
+    assert asked[0] is not None
+    assert len(set(read)) < limits.TITLES_REPORTED_MAX + 5, "only what the answer names is read"
+    assert len(read) == len(set(read)), "and once"
 
 
 @pytest.mark.sampled(3)

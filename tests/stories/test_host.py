@@ -16,7 +16,7 @@ from memory_mcp import Memory
 from memory_mcp.cli.main import main
 from memory_mcp.config.places import find_project_folders
 from memory_mcp.config.settings import Settings, read_settings
-from memory_mcp.domain.ids import format_id_month, is_record_id
+from memory_mcp.domain.ids import format_id_month, is_record_id, list_record_ids
 from memory_mcp.hooks.place import find_place
 from memory_mcp.locations import find_data_home, find_project, find_state_home, find_work_tree
 from memory_mcp.storage.files.host import (
@@ -376,3 +376,14 @@ def test_the_clock_tells_whole_milliseconds_in_utc() -> None:
     now = SystemClock().now()
     assert now.tzinfo is UTC
     assert now.microsecond % 1_000 == 0
+
+
+def test_the_ids_in_names_of_files_are_those_that_are_ids() -> None:
+    """A repository may bring any name; a start takes the ids out of a hundred thousand at once."""
+    ids = [f"{time}-7000-8000-0123456789ab" for time in ("019bfff0-0000", "e677d21f-d818")]
+    late, other = "e677d21f-d819-7000-8000-0123456789ab", ids[0].replace("-7", "-4")
+    forms = ("x{}.json", ".{}.json", "\n{}.json", "{}.json\n", "{}.json.tmp", "{}", ".json", "")
+    odd = [f"{late}.json", f"{other}.json", "\udcff.json", *(each.format(ids[0]) for each in forms)]
+
+    assert [*map(is_record_id, (*ids, late, other))] == [True, True, False, False]
+    assert list_record_ids([odd[0], f"{ids[0]}.json", *odd, f"{ids[1]}.json"]) == ids

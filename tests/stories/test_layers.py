@@ -9,7 +9,7 @@ import pytest
 from fakes import FakeClock, FakeIds, close_workspace, real_workspace
 
 from memory_mcp import branches, layers, memories
-from memory_mcp.domain.ids import BranchName
+from memory_mcp.domain.ids import BranchName, SegmentId
 from memory_mcp.domain.layers import (
     ArchivalUpdate,
     ArchivalWrite,
@@ -25,11 +25,12 @@ from memory_mcp.domain.layers import (
 )
 from memory_mcp.domain.outcomes import MemoryAdded, Skipped
 from memory_mcp.domain.record import Draft
+from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
-from memory_mcp.render.graph import render_tree
 from memory_mcp.render.log import render_log
 from memory_mcp.render.outcomes import render_head, render_head_fields
+from memory_mcp.timeline import nodes
 
 pytestmark = pytest.mark.anyio
 
@@ -293,8 +294,37 @@ async def test_the_tree_is_shown_where_the_project_stands(workspace: Workspace) 
     lines = render_log(log, ascii_only=False, narrow=True)
     drawn = ["".join(text for text, _ in line) for line in lines]
     assert any("branch a 2  below a" in line for line in drawn)
-    few = [*render_tree(report.parents, BranchName("deep"), 4)]
-    assert few == ["main", "└ a", "  └ a 1", "    └ deep @", "and 2 more"]
+
+
+async def test_of_very_many_nodes_those_are_named_that_bear_on_this_one(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model reads this: of a thousand names it needs its own, and how the rest are seen."""
+    count, looked = 40, 0
+    for parent, child in ((None, "a"), ("a", "a 1"), ("a 1", "deep")):
+        await fork(workspace, parent, child)
+    for number in range(count):
+        await fork(workspace, None, f"n{number}")
+    here = at(workspace, "deep")
+    real = nodes.find_fork
+
+    def find_fork(timeline: Timeline, node: BranchName) -> tuple[SegmentId, ...]:
+        nonlocal looked
+        looked += 1
+        return real(timeline, node)
+
+    monkeypatch.setattr(nodes, "find_fork", find_fork)
+    report = given(await branches.report_head(here))
+    newest = [f"n{number}" for number in range(count - 6, count)]
+
+    assert list(report.branches) == ["main", "a", "a 1", "deep", *newest]
+    assert report.other_branches == count - 6
+    assert looked < 20, "no look at every branch"
+    assert render_head_fields(report)["otherBranches"] == count - 6
+    assert render_head(report).splitlines()[-11:] == [
+        "main", "├ a", "│ └ a 1", "│ └ deep @", *(f"├ {name}" for name in newest[:-1]),
+        f"└ {newest[-1]}", f"and {count - 6} more; the user sees them with `memory-mcp log`",
+    ]  # fmt: skip
 
 
 async def test_durable_preferences_stand_beside_the_core_of_every_node(

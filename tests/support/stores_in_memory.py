@@ -315,8 +315,9 @@ class MemoryIndex:
                 found[record.segment] = max(record.id, found.get(record.segment, record.id))
         return found
 
-    async def holding(self) -> set[SegmentId]:
-        return {r.segment for r in self.every() if r.segment is not None and not r.erases}
+    async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
+        found = {r.segment for r in self.every() if r.segment is not None and not r.erases}
+        return found if among is None else found.intersection(among)
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return {target for r in self.every() if r.segment in segments for target in r.supersedes}

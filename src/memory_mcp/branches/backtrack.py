@@ -36,6 +36,7 @@ from memory_mcp.timeline.plans import (
     RestorePlan,
     find_forgotten_segments,
     plan_backtrack,
+    plan_by_name,
 )
 
 Choice = Literal["continue", "forget", "abort"]
@@ -51,7 +52,7 @@ _LESSON_LOST: Final = (
 
 @frozen
 class _PlannedMove:
-    """A move, its preview, and what a forget would erase.
+    """A move, its preview, and, if it is to forget, what it erases.
 
     `erased_before` names what tombstones among the `erases` have erased: the move's record takes
     over ordering their erasure.
@@ -59,9 +60,9 @@ class _PlannedMove:
 
     plan: BacktrackPlan | RestorePlan
     preview: MovePreview
-    forgets: frozenset[SegmentId]
-    erases: frozenset[RecordId]
-    erased_before: frozenset[RecordId]
+    forgets: frozenset[SegmentId] = frozenset()
+    erases: frozenset[RecordId] = frozenset()
+    erased_before: frozenset[RecordId] = frozenset()
 
 
 async def preview_backtrack(
@@ -152,11 +153,11 @@ async def _move_head(
 
     async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
         nonlocal planned
-        planned = await _plan_move(workspace, head, to)
+        planned = await _plan_move(workspace, head, to, forget=forget)
         if token and token != planned.preview.token:
             raise _StalePreviewError(planned.preview)
         way = planned.plan
-        forgets = tuple(sorted(planned.forgets)) if forget else ()
+        forgets = tuple(sorted(planned.forgets))
         step = Move(
             act="restore" if isinstance(way, RestorePlan) else "backtrack",
             branch=workspace.caller.branch,
@@ -175,7 +176,7 @@ async def _move_head(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=content
         )
-        erases = tuple(sorted(planned.erases | planned.erased_before)) if forget else ()
+        erases = tuple(sorted(planned.erases | planned.erased_before))
         return record.model_copy(update={"erases": erases})
 
     head, record = await move_head(workspace, plan)
@@ -184,23 +185,27 @@ async def _move_head(
     return planned, head, record
 
 
-async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
+async def _plan_move(
+    workspace: Workspace, head: Head, to: str, *, forget: bool = False
+) -> _PlannedMove:
     timeline = head.timeline
     branch = workspace.caller.branch
     index = workspace.project.index
-    holding = await index.holding()
-    plan = plan_backtrack(timeline, branch, to, holding)
+    plan = plan_by_name(timeline, branch, to)
+    if plan is None:
+        plan = plan_backtrack(timeline, branch, to, await index.holding())
     now = make_view(workspace, timeline)
     chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
     after = View(chain=chain, now=now.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
     suppressed = await find_suppressed_by_restore(workspace, plan, now, after)
-    newest = await index.find(now, hidden, limits.TITLES_REPORTED_MAX)
-    newest = sorted({*newest, *suppressed}, reverse=True)[: limits.TITLES_REPORTED_MAX]
-    named = await load_records(workspace.project, newest)
+    known = {*await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)}
+    newest = sorted(known | suppressed, reverse=True)[: limits.TITLES_REPORTED_MAX]
+    looked = await load_records(workspace.project, sorted(known.union(newest), reverse=True))
+    named = [record for record in looked if record.id in newest]
     forgets = find_forgotten_segments(timeline, branch, plan)
-    erases = await find_records_of_segments(workspace.project, forgets)
-    counted = await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)
+    touched = await index.ids_by_segment(plan.hides | forgets)
+    erases = set[RecordId]().union(*(touched.get(segment, ()) for segment in forgets))
     preview = MovePreview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
@@ -210,12 +215,13 @@ async def _plan_move(workspace: Workspace, head: Head, to: str) -> _PlannedMove:
         titles=tuple(cut_title(record, _TITLE_CHARS_MAX) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=len(erases),
-        leaves=bool(plan.hides.intersection(holding)),
-        others=await count_authors(workspace, counted),
-        token=_token(
-            head, branch, plan, erases.union(*(await index.ids_by_segment(plan.hides)).values())
-        ),
+        leaves=bool(await index.holding(plan.hides)),
+        others=count_authors(workspace, (record for record in looked if record.id in known)),
+        token=_token(head, branch, plan, set[RecordId]().union(*touched.values())),
     )
+    if not forget:
+        return _PlannedMove(plan, preview)
+    erases = await find_records_of_segments(workspace.project, forgets)
     erased_before = frozenset(await index.erased_by(erases))
     return _PlannedMove(plan, preview, forgets, frozenset(erases), erased_before)
 

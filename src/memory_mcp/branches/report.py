@@ -20,7 +20,7 @@ from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.graph import brings_records, select_lines
-from memory_mcp.timeline.nodes import find_parents
+from memory_mcp.timeline.nodes import find_parents, select_nodes
 from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
 from memory_mcp.trust.erasing import describe_pending_erasures
 from memory_mcp.trust.strangers import describe_strangers
@@ -64,10 +64,12 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         except StoreError as error:  # the head is known even without the mirror
             warnings += (str(error),)
     lines, earlier_lines = await _list_left_lines(workspace, view, timeline, holding)
+    named = select_nodes(timeline, branch, limits.NODES_SHOWN_MAX)
     return HeadReport(
         project=head.project,
         branch=branch,
-        branches=timeline.branches,
+        branches=named,
+        other_branches=len(timeline.branches) - len(named),
         phase=phase.number,
         memories=await workspace.project.index.count(view, replace(_MEMORIES, durable=False)),
         durable=sum(durable),
@@ -80,7 +82,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         warnings=warnings,
         mirrored=mirrored,
         phase_sealed=phase.by == "checkpoint",
-        parents=find_parents(timeline),
+        parents=find_parents(timeline, named),
         moved=await find_last_move(workspace, timeline),
         reviews=(await find_waiting(workspace, view))[:_SHOWN_MAX],
     )

@@ -233,5 +233,7 @@ def _describe_field(of: "Field[Any]") -> Schema:
     if of.default_factory is not MISSING:
         return {"type": "default", "schema": schema, "default_factory": of.default_factory}
     if of.default is not MISSING:
+        if isinstance(of.default, FrozenModel):  # all may share it, and the core would copy it
+            return {"type": "default", "schema": schema, "default_factory": lambda: of.default}
         return {"type": "default", "schema": schema, "default": of.default}
     return schema

@@ -54,7 +54,7 @@ META_DEPTH_MAX: Final = 16  # nobody nests labels deeper
 RECALL_WINDOW_DEFAULT: Final = 50  # newest events in view (MEMORY_RECALL_WINDOW)
 EVENTS_MAX: Final = SOURCES_MAX  # that one summary takes the place of, or one search lists
 NODE_DEPTH_MAX: Final = 1_000  # nodes on one chain
-NODES_SHOWN_MAX: Final = 40  # of the tree in a report
+NODES_SHOWN_MAX: Final = 10  # of the branches in a report: who asks is on one of thousands
 
 # Checkpoints, closeouts, sessions
 

@@ -586,9 +586,10 @@ class HeadReport:
 
     `phase` is the one in progress, or else the last that was sealed (`phase_sealed`). `mirrored`
     counts what has yet to reach the cloud, of both banks; None: there is no cloud. `earlier_lines`
-    counts the older left lines with records. `parents` are the branches that each was forked from:
-    the tree of nodes. `moved` is the last move of the
-    branch, if another member made it; `reviews` are what others wrote and waits for a yes.
+    counts the older left lines with records. `branches` are this one, those it was forked from and
+    the last that moved, and `other_branches` counts the rest. `parents` names for each the nearest
+    of these that it was forked from. `moved` is the last move of the branch, if another member made
+    it; `reviews` are what others wrote and waits for a yes.
     """
 
     project: str
@@ -603,6 +604,7 @@ class HeadReport:
     pending: Sequence[Checkpoint]
     lines: Sequence[LineState]
     earlier_lines: int = 0
+    other_branches: int = 0
     warnings: tuple[str, ...] = ()
     mirrored: OutboxCounts | None = None
     phase_sealed: bool = False

@@ -306,6 +306,15 @@ class Timeline(FrozenModel):
         """The first segment that was begun on the branch; None if there is no such branch."""
         return next(iter(self._find_opened(branch)), None)
 
+    def list_moved(self, limit: int) -> list[BranchName]:
+        """The branches on which a segment was begun last, the newest first."""
+        moved: dict[BranchName, None] = {}
+        for segment in sorted(self.segments, reverse=True):
+            if len(moved) == limit:
+                break
+            moved[self.segments[segment].branch] = None
+        return [*moved]
+
     def tips(self, branch: BranchName) -> tuple[SegmentId, ...]:
         """Where the branch stands, newest last: one segment, or several after a union."""
         return self._position(branch).tips
@@ -403,7 +412,9 @@ class Timeline(FrozenModel):
         """The approved checkpoints on the branch, oldest first."""
         if branch not in self._cache.valid:
             chain = self.chain(branch)
-            self._cache.valid[branch] = [c for c in self.decided() if self._lies_on(chain, c)]
+            self._cache.valid[branch] = [
+                c for c in self.decided() if chain.issuperset(c.seals) or self._lies_on(chain, c)
+            ]
         return self._cache.valid[branch]
 
     def invalidated(
@@ -413,8 +424,13 @@ class Timeline(FrozenModel):
         chain = self.chain(branch)
         tips = [line.tips for line in self.left_lines(holding) if line.branch == branch]
         left = self.ancestors(tip for line in tips for tip in line)
+        beyond = left - chain
         gone = [
-            c for c in self.decided() if left.issuperset(c.seals) and not self._lies_on(chain, c)
+            c
+            for c in self.decided()
+            if not beyond.isdisjoint(c.seals)
+            and left.issuperset(c.seals)
+            and not self._lies_on(chain, c)
         ]
         lines = (
             [self.ancestors(line) for line in tips] if any(len(c.seals) > 1 for c in gone) else []

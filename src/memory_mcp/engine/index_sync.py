@@ -277,8 +277,8 @@ class SelfHealingIndex:
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         return await self.run(lambda: self._index.segments(orders=orders))
 
-    async def holding(self) -> set[SegmentId]:
-        return await self.run(self._index.holding)
+    async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
+        return await self.run(lambda: self._index.holding(among))
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return await self.run(lambda: self._index.suppressed_by(segments))

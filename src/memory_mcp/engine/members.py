@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from heapq import nlargest
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import LastMove
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
@@ -61,9 +60,8 @@ async def find_waiting(workspace: Workspace, view: View) -> list[Record]:
     return sorted(waiting, key=lambda record: record.id, reverse=True)
 
 
-async def count_authors(workspace: Workspace, ids: list[RecordId]) -> dict[str, int]:
+def count_authors(workspace: Workspace, records: Iterable[Record]) -> dict[str, int]:
     """How many of these records each other member wrote, the most first."""
-    records = await load_records(workspace.project, ids)
     authors = Counter(filter(None, (find_author(workspace, each) for each in records)))
     return dict(authors.most_common())
 

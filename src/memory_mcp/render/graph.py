@@ -147,40 +147,16 @@ def _draw_join(
     return drawn.rstrip()
 
 
-def render_tree(
-    parents: Mapping[BranchName, BranchName], here: BranchName, limit: int
-) -> Iterator[str]:
-    """The lines of a tree, at most so many nodes of it, with a mark at `here`.
-
-    Those on the way from `here` to the root are shown first of all, then the others in order.
-    """
+def render_tree(parents: Mapping[BranchName, BranchName], here: BranchName) -> Iterator[str]:
+    """The lines of a tree, with a mark at `here`."""
     children: dict[BranchName, list[BranchName]] = {}
-    for node, parent in parents.items():
-        children.setdefault(parent, []).append(node)
-    way = [here]
-    while (above := parents.get(way[-1])) is not None and above not in way:
-        way.append(above)
-    roots = sorted(children.keys() - parents.keys())
-    ordered: list[BranchName] = []
-    waiting = roots[::-1]
+    for node in sorted(parents):
+        children.setdefault(parents[node], []).append(node)
+    waiting = [(root, "", "") for root in sorted(children.keys() - parents.keys(), reverse=True)]
     while waiting:
-        ordered.append(waiting.pop())
-        waiting += sorted(children.get(ordered[-1], ()), reverse=True)
-    shown = {*way[:limit]}
-    for node in ordered:
-        if len(shown) >= limit:
-            break
-        shown.add(node)
-    start = ("", "")  # what stands before a node, and before what is below it
-    edges: dict[BranchName, tuple[str, str]] = dict.fromkeys(roots, start)
-    for node in ordered:
-        before, below = edges[node]
-        if node in shown:
-            yield f"{before}{node}{' @' if node == here else ''}"
-        rest = sorted(children.get(node, ()))
-        last = max((each for each in rest if each in shown), default=None)
-        for each in rest:
-            signs = ("└ ", "  ") if each == last else ("├ ", "│ ")
-            edges[each] = (below + signs[0], below + signs[1])
-    if more := len(ordered) - len(shown):
-        yield f"and {more:,} more"
+        node, before, below = waiting.pop()
+        yield f"{before}{node}{' @' if node == here else ''}"
+        rest = children.get(node, [])
+        for each in reversed(rest):
+            signs = ("└ ", "  ") if each == rest[-1] else ("├ ", "│ ")
+            waiting.append((each, below + signs[0], below + signs[1]))

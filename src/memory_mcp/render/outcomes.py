@@ -13,7 +13,6 @@ from memory_mcp.domain.ids import MAIN, RecordId
 from memory_mcp.domain.limits import (
     HISTORY_PAGE_CHARS_MAX,
     IMPORTANCE_DEFAULT,
-    NODES_SHOWN_MAX,
 )
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
@@ -541,6 +540,7 @@ def render_head_fields(report: HeadReport) -> Fields:
         "project": report.project,
         "branch": report.branch,
         "branches": list(report.branches),
+        **({"otherBranches": report.other_branches} if report.other_branches else {}),
         **({"parents": dict(report.parents)} if report.parents else {}),
         "phase": report.phase,
         "memories": report.memories,
@@ -827,21 +827,25 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
         hides = f", hides {pluralise(left.hides)}" if left.hides else ""
         yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
     if report.earlier_lines:
-        log = address("the user sees them with `memory-mcp log`", "`memory-mcp log` shows them")
-        yield f"- and {report.earlier_lines:,} earlier ones; {log}"
+        yield f"- and {report.earlier_lines:,} earlier ones; {_name_log()}"
 
 
 def _render_branches(report: HeadReport) -> Iterator[str]:
     """The branches in one line, or as a tree if some were forked from others than the root."""
+    others = f" and {report.other_branches:,} more; {_name_log()}" if report.other_branches else ""
     if len(report.branches) > 1 and not {*report.parents.values()} - {MAIN}:
-        shown = report.branches[:NODES_SHOWN_MAX]
-        more = len(report.branches) - len(shown)
-        yield f"Branches: {', '.join(shown)}{f' and {more:,} more' if more else ''}."
+        yield f"Branches: {', '.join(report.branches)}{others}."
     elif report.parents:
         from memory_mcp.render.graph import render_tree  # noqa: PLC0415  # few have nodes
 
         yield "Nodes, each below the one that it was forked from:"
-        yield from render_tree(report.parents, report.branch, NODES_SHOWN_MAX)
+        yield from render_tree(report.parents, report.branch)
+        if others:
+            yield others.strip()
+
+
+def _name_log() -> str:
+    return address("the user sees them with `memory-mcp log`", "`memory-mcp log` shows them")
 
 
 def _render_checkpoint_line(state: CheckpointState) -> str:

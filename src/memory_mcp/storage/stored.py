@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from json import JSONEncoder
 from math import log
 from typing import Annotated, Any, Final
@@ -270,7 +271,8 @@ def dump_timeline(
     a part shows the newest beside these.
     """
     newest = next(reversed(timeline.valid(MAIN)), None)
-    checkpoints = beyond.checkpoints | dict([*timeline.checkpoints.items()][-_CHECKPOINTS_SHOWN:])
+    shown = islice(reversed(timeline.checkpoints.items()), _CHECKPOINTS_SHOWN)
+    checkpoints = beyond.checkpoints | dict(shown)
     decided = [c for c in checkpoints.values() if c.approval in _DECIDED]
     branches = sorted({s.branch for s in beyond.segments.values()} - {MAIN})
     fields = {

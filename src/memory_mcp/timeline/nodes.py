@@ -1,6 +1,7 @@
 """The tree of nodes: each branch below the one that it was forked from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId
 from memory_mcp.domain.timeline import Timeline
@@ -33,7 +34,28 @@ def list_ancestors(timeline: Timeline, node: BranchName) -> Iterator[BranchName]
         node = parent
 
 
-def find_parents(timeline: Timeline) -> Mapping[BranchName, BranchName]:
-    """The parent of every node but the root."""
-    parents = {node: find_parent(timeline, node) for node in timeline.branches}
-    return {node: parent for node, parent in parents.items() if parent is not None}
+def find_parents(
+    timeline: Timeline, among: Collection[BranchName] | None = None
+) -> Mapping[BranchName, BranchName]:
+    """The parent of every node but the root; of some nodes, the nearest above each `among` them."""
+    if among is None:
+        among = timeline.branches
+    parents: dict[BranchName, BranchName] = {}
+    for node in among:
+        for above in list_ancestors(timeline, node):
+            if above in among:
+                parents[node] = above
+                break
+    return parents
+
+
+def select_nodes(timeline: Timeline, here: BranchName, limit: int) -> tuple[BranchName, ...]:
+    """The nodes to name of what may be thousands, the root first and the others sorted.
+
+    The root, this one, those it sees from the nearest on, and those that were last moved.
+    """
+    shown = dict.fromkeys((MAIN, here))
+    for node in (*islice(list_ancestors(timeline, here), limit), *timeline.list_moved(limit)):
+        if len(shown) < limit:
+            shown[node] = None
+    return (MAIN, *sorted(shown.keys() - {MAIN}))

@@ -110,6 +110,22 @@ def require_branch(timeline: Timeline, branch: BranchName, step: str = "") -> No
         )
 
 
+def plan_by_name(timeline: Timeline, branch: BranchName, to: str) -> BacktrackPlan | None:
+    """The plan for a checkpoint on the branch by its whole id, a join to take back, or `start`.
+
+    None for whatever else `to` may mean: `plan_backtrack` looks for that among all there is.
+    """
+    wanted = to.strip()
+    if wanted.lower() == START:
+        return _plan_back_to(timeline, branch, None)
+    if wanted in timeline.moves:
+        return _plan_before_join(timeline, branch, wanted)
+    if wanted not in timeline.checkpoints:
+        return None
+    found = next((c for c in reversed(timeline.valid(branch)) if c.id == wanted), None)
+    return _plan_back_to(timeline, branch, found) if found else None
+
+
 def plan_backtrack(
     timeline: Timeline, branch: BranchName, to: str, holding: Collection[SegmentId] = ()
 ) -> BacktrackPlan | RestorePlan:
@@ -121,11 +137,9 @@ def plan_backtrack(
         UnknownTargetError: nothing of that name; the message lists what there is.
         InvalidRequestError: the name stands for several lines, or for a pending checkpoint.
     """
-    wanted = to.strip()
-    if wanted.lower() == START:
-        return _plan_back_to(timeline, branch, None)
-    if wanted in timeline.moves and (plan := _plan_before_join(timeline, branch, wanted)):
+    if plan := plan_by_name(timeline, branch, to):
         return plan
+    wanted = to.strip()
     valid = {c.id: c for c in timeline.valid(branch)}
     if wanted not in timeline.checkpoints and wanted not in timeline.lines:
         names = [*valid, *(c.id for c in timeline.invalidated(branch, holding))]

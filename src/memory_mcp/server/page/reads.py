@@ -19,7 +19,7 @@ from memory_mcp.domain.nudges import WaitingNudges
 from memory_mcp.domain.outcomes import HeadReport, MemoryList, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS, Kind, Record, format_time
 from memory_mcp.domain.search import Filters
-from memory_mcp.engine.head import load_view
+from memory_mcp.engine.head import load_head, load_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
@@ -108,8 +108,10 @@ async def read_head(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:
     if isinstance(report, Skipped):
         return report
     refused = refuse_writes(workspace)
+    timeline = (await load_head(workspace)).timeline
     return {
         **render_head_fields(report),
+        "branches": list(timeline.branches),  # of which one can be chosen
         "user": workspace.scope.user,
         "reads": refused.reason if refused else "",
         "cloud": _describe_cloud(report),

@@ -44,7 +44,7 @@ from memory_mcp.domain.limits import (
 )
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.timeline import EMPTY_TIMELINE, Head, Timeline
+from memory_mcp.domain.timeline import EMPTY_TIMELINE, Head, Timeline, make_timeline
 from memory_mcp.errors import (
     ConflictError,
     NewerSchemaError,
@@ -300,7 +300,8 @@ class LocalHeads:
             part, earlier, beyond = present.part, present.earlier, more
         if beyond.count() > HEAD_ENTRIES_MAX:
             part = self._extend(part, beyond, head.timeline)
-            earlier, beyond = head.timeline, EMPTY_TIMELINE
+            # by itself: what a timeline has found out leads to the next one, and so to all of them
+            earlier, beyond = make_timeline(dict(head.timeline)), EMPTY_TIMELINE
         return _Loaded(
             head, dump_head(head, dump_timeline(head.timeline, beyond, part)), part, earlier, beyond
         )

@@ -19,7 +19,6 @@ from collections.abc import (
     Collection,
     Generator,
     Iterator,
-    Mapping,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import groupby
@@ -29,7 +28,7 @@ from typing import Final
 from pydantic_core import from_json
 
 from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
-from memory_mcp.domain.ids import RecordId, format_id_month, is_record_id
+from memory_mcp.domain.ids import RecordId, format_id_month, is_record_id, list_record_ids
 from memory_mcp.domain.limits import RECORD_BYTES_MAX
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
@@ -227,7 +226,7 @@ class _Month:
         if len(listed) == len(self._names) and self._names.issuperset(listed):
             return False  # nearly always: what this process wrote is known
         names = set(listed)
-        gone, new = _list_ids(self._names - names), _list_ids(names - self._names)
+        gone, new = list_record_ids(self._names - names), list_record_ids(names - self._names)
         self.ids.difference_update(gone)
         self.ids.update(new)
         self._names = names
@@ -235,17 +234,11 @@ class _Month:
 
     def add(self, name: str) -> None:
         self._names.add(name)
-        self.ids.update(_list_ids([name]))
+        self.ids.update(list_record_ids([name]))
 
     def discard(self, name: str) -> None:
         self._names.discard(name)
         self.ids.discard(RecordId(name.removesuffix(_SUFFIX)))
-
-
-def _list_ids(names: Collection[str]) -> list[RecordId]:
-    """The ids of the records among these files."""
-    ids = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
-    return [RecordId(id_) for id_ in ids if is_record_id(id_)]
 
 
 class LocalRecords:
@@ -337,15 +330,14 @@ class LocalRecords:
 
     @in_thread
     def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
-        all_count = self._owned is None or self._owned.trusted()
-        noted: Mapping[str, Collection[str]] = {}
-        if self._owned and not all_count:
+        noted = None
+        if self._owned and not self._owned.trusted():
             noted = self._owned.ledger.load()
         found: dict[RecordId, str] = {}
-        for id_, data in self._read_each(record_ids):
+        for id_, _, data in self._read_each(record_ids):
             with suppress(ValueError):  # no JSON
                 digest = compute_json_digest(from_json(data))
-                own = all_count or digest in noted.get(id_, ())
+                own = noted is None or noted.count(id_, digest) > 0
                 if own is not self._strangers:
                     found[id_] = digest
         return found
@@ -417,15 +409,15 @@ class LocalRecords:
         """Those that can be read: the doctor names the others, which must not hide these."""
         found: list[Record] = []
         is_own = self._tell_own()
-        for id_, data in self._read_each(record_ids):
+        for id_, path, data in self._read_each(record_ids):
             with suppress(StoreError):
-                record, fields = load_record(data, str(self.path(id_)), id_)
+                record, fields = load_record(data, path, id_)
                 if is_own(record, fields):
                     found.append(record)
         return found
 
-    def _read_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, bytes]]:
-        """The bytes of those that can be read, in their order."""
+    def _read_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, str, bytes]]:
+        """The path and the bytes of those that can be read, in their order."""
         for month, ids in groupby(filter(is_record_id, record_ids), key=format_id_month):
             folder = f"{self.root}{os.sep}{month}"
             below = folder if self._below else ""
@@ -434,8 +426,9 @@ class LocalRecords:
             except OSError:
                 continue
             for id_ in ids:
+                path = f"{folder}{os.sep}{id_}{_SUFFIX}"
                 with suppress(OSError):
-                    yield id_, read_file(f"{folder}{os.sep}{id_}{_SUFFIX}", RECORD_BYTES_MAX, below)
+                    yield id_, path, read_file(path, RECORD_BYTES_MAX, below)
 
     def _tell_own(self) -> _IsOwn:
         """Tells, by what is trusted and noted now, which records belong to this store."""
@@ -445,9 +438,10 @@ class LocalRecords:
         noted = self._owned.ledger.load()
 
         def is_own(record: Record, fields: object) -> bool:
-            known = noted.get(record.id, ())  # git may have changed a file, but nearly never has
-            own = bool(known) and (
-                compute_json_digest(fields) in known or compute_record_digest(record) in known
+            # git may have changed a file, but nearly never has
+            own = record.id in noted.names and (
+                noted.count(record.id, compute_json_digest(fields)) > 0
+                or noted.count(record.id, compute_record_digest(record)) > 0
             )
             return own is not strangers
 

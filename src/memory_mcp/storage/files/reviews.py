@@ -34,8 +34,8 @@ class LocalReviews:
             self._find_ledger(record).add(f"{record.id} not-{word}", compute_record_digest(record))
 
     def knows(self, record: Record, word: str) -> bool:
-        lines, digest = self._find_ledger(record).load(), compute_record_digest(record)
+        noted, digest = self._find_ledger(record).load(), compute_record_digest(record)
         said, taken_back = (
-            [*lines.get(f"{record.id} {each}", ())].count(digest) for each in (word, f"not-{word}")
+            noted.count(f"{record.id} {each}", digest) for each in (word, f"not-{word}")
         )
         return said > taken_back

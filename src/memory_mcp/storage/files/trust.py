@@ -21,7 +21,8 @@ back the erased file, so the log of erased ids stays.
 import json
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -36,6 +37,9 @@ TRUST_FILE: Final = "trusted.json"
 TRUSTED_CLOUDS_FILE: Final = "trusted-clouds.json"
 ERASED_FILE: Final = "erased.jsonl"
 _LEDGER_FILE: Final = "ledger"
+_DIGEST: Final = -DIGEST_CHARS
+"""Where the digest of a line begins; before it stands a space."""
+_NAME_END: Final = _DIGEST - 1
 
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
@@ -84,6 +88,23 @@ class _CachedFile(Generic[T]):
             raise unavailable(error, self.path, "read", "MEMORY_HOME") from error
 
 
+class NotedFiles:
+    """The lines of a ledger, as often as each is there, and the names in them."""
+
+    def __init__(self) -> None:
+        self.lines: Counter[str] = Counter()
+        self.names: set[str] = set()
+
+    def add(self, lines: Collection[str]) -> None:
+        """Add lines, with no loop of Python's own as far as that goes: there may be 100,000."""
+        self.lines.update(lines)
+        self.names.update([line[:_NAME_END] for line in lines if line[_NAME_END:_DIGEST] == " "])
+
+    def count(self, name: str, digest: str) -> int:
+        """How often it is noted that the file of that name was written with that content."""
+        return self.lines[_make_line(name, digest)]
+
+
 class Ledger:
     """The files below one project that this machine wrote, in any process.
 
@@ -95,7 +116,7 @@ class Ledger:
         self._path = folder / _LEDGER_FILE
         self._disk = disk
         self._loading = threading.Lock()
-        self._known: dict[str, list[str]] = {}
+        self._known = NotedFiles()
         self._read_until = 0
         self._file: tuple[int, int] | None = None
 
@@ -106,50 +127,50 @@ class Ledger:
 
     def add(self, name: str, digest: str) -> None:
         """Record it, durably, once more: what counts how often it is there may be said again."""
-        self._disk.append(self._path, f"{name} {digest}".encode())
+        self._disk.append(self._path, _make_line(name, digest).encode())
 
     def knows(self, name: str, digest: str) -> bool:
         """Whether this machine wrote the file with that content."""
-        return digest in reversed(self.load().get(name, ()))  # of thousands of heads, the last
+        return self.load().count(name, digest) > 0
 
-    def load(self) -> Mapping[str, Sequence[str]]:
-        """The digests of all that this machine wrote, by name, as far as it is noted now.
-
-        Oldest first.
-        """
+    def load(self) -> NotedFiles:
+        """All that this machine wrote, as far as it is noted now."""
         with self._loading:
             return self._load()
 
     def written(self, names: Collection[T]) -> set[T]:
         """The names among these under which this machine ever wrote a file here."""
         with self._loading:
-            # no loop of Python's own: a start asks for a hundred thousand
-            return cast("set[T]", self._load().keys() & names)
+            return cast("set[T]", self._load().names.intersection(names))
 
-    def _load(self) -> dict[str, list[str]]:
-        """The digests by name, with the lines that any process has added since the last call."""
+    def _load(self) -> NotedFiles:
+        """All that is noted, with the lines that any process has added since the last call."""
         try:
             with self._path.open("rb") as file:
                 found = os.fstat(file.fileno())
                 if self._file != (found.st_dev, found.st_ino) or found.st_size < self._read_until:
-                    self._known, self._read_until = {}, 0
+                    self._clear()
                     self._file = found.st_dev, found.st_ino
                 if found.st_size == self._read_until:
                     return self._known
                 file.seek(self._read_until)
                 data = file.read()
         except FileNotFoundError:
-            self._known, self._read_until, self._file = {}, 0, None
+            self._clear()
             return self._known
         except OSError as error:
             raise unavailable(error, self._path, "read", "MEMORY_HOME") from error
         complete = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
-        for line in complete.decode("ascii", errors="replace").splitlines():
-            name, _, digest = line.rpartition(" ")
-            if name and len(digest) == DIGEST_CHARS:
-                self._known.setdefault(name, []).append(digest)
+        self._known.add(complete.decode("ascii", errors="replace").splitlines())
         self._read_until += len(complete)
         return self._known
+
+    def _clear(self) -> None:
+        self._known, self._read_until, self._file = NotedFiles(), 0, None
+
+
+def _make_line(name: str, digest: str) -> str:
+    return f"{name} {digest}"
 
 
 class TrustedCloud:

@@ -476,8 +476,9 @@ class PostgresIndex:
         rows = await self._read(_NEWEST_OF_EACH.format(condition=condition))
         return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
 
-    async def holding(self) -> set[SegmentId]:
-        return set(await self.segments(orders=False))
+    async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
+        found = {*await self.segments(orders=False)}
+        return found if among is None else found.intersection(among)
 
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         some = "SELECT target FROM suppression WHERE bank = :bank AND segment = ANY(:segments)"

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
 
 from memory_mcp.disk import ANY_SETTING
 from memory_mcp.domain.ids import (
@@ -249,10 +249,13 @@ def build_count(filters: Filters) -> tuple[str, Values]:
         counted = f"FROM {table} WHERE {needed} AND {condition} AND {seen}"
         return f"SELECT r.segment, 1 AS records {counted}", values
     doubtful = f"FROM record r INDEXED BY record_doubtful WHERE {condition} AND {VISIBLE}"
+    on_chain = _REACHABLE
+    if filters.durable is not None:  # an OR would be looked up twice, and merged
+        plus = "+" if filters.segments else ""  # which are fewer
+        on_chain = "TRUE" if filters.durable else f"{plus}r.segment IN chain"
     counted = (
-        f"SELECT r.segment, r.records FROM tally r WHERE {condition} "
-        "AND (r.segment IS NULL OR r.segment IN chain) "
-        "AND r.hider NOT IN ('-', '?') AND r.hider NOT IN chain "
+        f"SELECT r.segment, r.records FROM tally r WHERE {condition} AND {on_chain} "
+        "AND (r.hider = '' OR r.hider NOT IN ('-', '?') AND r.hider NOT IN chain) "
         f"UNION ALL SELECT r.segment, 1 {doubtful} AND r.hider = '?'"
     )
     return counted, values
@@ -579,8 +582,10 @@ class SqliteIndex:
         await self.remove(_ids(await self.file.rows(beyond, {"most": INDEX_ASIDE_RECORDS_MAX})))
 
     async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
-        known = "SELECT id FROM aside WHERE id IN (SELECT value FROM json_each(:ids))"
-        return set(_ids(await self.file.rows(known, {"ids": _as_list(among)}))) if among else set()
+        if not among:
+            return set()
+        # all of them: they are bounded, and what is asked about is not
+        return set(_ids(await self.file.rows("SELECT id FROM aside"))).intersection(among)
 
     async def take_up(self, digests: Mapping[RecordId, str]) -> set[RecordId]:
         same = """SELECT a.id FROM json_each(:digests) of CROSS JOIN aside a
@@ -593,7 +598,9 @@ class SqliteIndex:
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         condition = "" if among is None else " WHERE id IN (SELECT value FROM json_each(:ids))"
         values = {} if among is None else {"ids": _as_list(among)}
-        return set(_ids(await self.file.rows(f"SELECT id FROM record{condition}", values)))
+        query = f"SELECT coalesce(group_concat(id, ' '), '') FROM record{condition}"
+        ((found,),) = await self.file.rows(query, values)
+        return _split_ids(found)
 
     async def summarise_ids(self, bound: str) -> IdSummary:
         rows = await self.file.rows(
@@ -762,14 +769,11 @@ class SqliteIndex:
         self, segments: Collection[SegmentId]
     ) -> dict[SegmentId, set[RecordId]]:
         rows = await self.read(
-            "SELECT segment, id FROM record "
-            "WHERE segment IN (SELECT value FROM json_each(:segments))",
+            "SELECT segment, group_concat(id, ' ') FROM record "
+            "WHERE segment IN (SELECT value FROM json_each(:segments)) GROUP BY segment",
             {"segments": _as_list(segments)},
         )
-        found: dict[SegmentId, set[RecordId]] = {}
-        for row in rows:
-            found.setdefault(SegmentId(row[0]), set()).add(RecordId(row[1]))
-        return found
+        return {SegmentId(segment): _split_ids(ids) for segment, ids in rows}
 
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
         condition = "" if orders else f" AND NOT {_ORDERS}"
@@ -779,12 +783,15 @@ class SqliteIndex:
         )
         return {SegmentId(row[0]): RecordId(row[1]) for row in rows}
 
-    async def holding(self) -> set[SegmentId]:
+    async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
+        some = "IS NOT NULL" if among is None else "IN (SELECT value FROM json_each(:segments))"
+        values = {} if among is None else {"segments": _as_list(among)}
         rows = await self.read(
-            """SELECT DISTINCT segment FROM tally WHERE segment IS NOT NULL AND segment NOT IN (
+            f"""SELECT DISTINCT segment FROM tally WHERE segment {some} AND segment NOT IN (
                 SELECT r.segment FROM erasure CROSS JOIN record r ON r.rowid = erasure.record
                 WHERE r.segment IS NOT NULL GROUP BY r.segment HAVING count(DISTINCT r.rowid) =
-                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))"""
+                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))""",
+            values,
         )
         return {SegmentId(row[0]) for row in rows}
 
@@ -935,3 +942,8 @@ def _as_list(values: Collection[str]) -> str:
 
 def _ids(rows: Rows) -> list[RecordId]:
     return [RecordId(row[0]) for row in rows]
+
+
+def _split_ids(text: str) -> set[RecordId]:
+    """The ids that SQLite gave as one text: rows of their own take several times as long."""
+    return cast("set[RecordId]", set(text.split()))
