@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 try:
     import fcntl
@@ -24,6 +24,9 @@ except ImportError:  # Windows
 from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that a cut left over is litter, never a record."""
@@ -38,8 +41,6 @@ _WINDOWS: Final = sys.platform == "win32"
 _REPLACE_TRIES: Final = 20
 """Windows refuses to replace a file for the moment that another process reads it."""
 _REPLACE_PAUSE_SECONDS: Final = 0.02
-_LOCK_PAUSE_SECONDS: Final = 0.05
-"""Between two looks at a lock that another process holds, for milliseconds as a rule."""
 
 
 class Access(NamedTuple):
@@ -54,61 +55,21 @@ class LockHeldError(Exception):
     """Another process has held a lock for as long as was waited."""
 
 
-class Lock:
-    """A lock between processes: held until it is released, by whatever thread, or they end."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def release(self) -> None:
-        """Let others have it. The file stays: one that was removed would be locked by two."""
-        try:
-            _switch_lock(self._descriptor, to=False)
-        finally:
-            os.close(self._descriptor)
-
-
-def acquire_lock(path: Path, seconds_max: float) -> Lock:
-    """The lock that this file stands for; it is made if it is not there.
+def acquire_lock(path: Path, seconds_max: float) -> "FileLock":
+    """A lock between processes, held until it is released, by whatever thread.
 
     Raises:
         LockHeldError: another process held it all the time.
         OSError: the file system refused.
     """
-    until = time.monotonic() + seconds_max
-    while (lock := _try_to_acquire(path)) is None:
-        if time.monotonic() >= until:
-            raise LockHeldError
-        time.sleep(_LOCK_PAUSE_SECONDS)
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # 10 ms that a mere read need not pay
+
+    lock = FileLock(path, timeout=seconds_max, thread_local=False, mode=_OWN_FILE)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise LockHeldError from error
     return lock
-
-
-def _try_to_acquire(path: Path) -> Lock | None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _PLAIN, _OWN_FILE)
-    held = False
-    try:
-        _refuse_shared(descriptor, path)
-        held = _switch_lock(descriptor, to=True) and os.fstat(descriptor).st_nlink > 0
-    finally:
-        if not held:
-            os.close(descriptor)
-    return Lock(descriptor) if held else None
-
-
-def _switch_lock(descriptor: int, *, to: bool) -> bool:
-    """Lock an open file or release it; False if another one holds it."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if to else fcntl.LOCK_UN)
-        elif sys.platform == "win32":
-            import msvcrt  # noqa: PLC0415  # there alone
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK if to else msvcrt.LK_UNLCK, 1)
-    except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EAGAIN):
-            raise
-        return False
-    return True
 
 
 @contextmanager

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from doors import Era, User, agent, call, failed, machine_dir, recalled
+from filelock import FileLock
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.deadlines import CallLock, run_with_deadline, time_limit, waiting_for
-from memory_mcp.disk import hold_lock
 from memory_mcp.errors import DeadlineError
 from memory_mcp.server import calls
 
@@ -72,7 +72,7 @@ async def test_a_write_behind_a_foreign_lock_says_so_and_is_there_in_the_end(
     monkeypatch.setattr(calls, "WRITE_CALL_SECONDS_MAX", 1.5)
     async with agent(settings, era) as client:
         await recalled(client)  # the index is open by then
-        with hold_lock(machine_dir(project) / "memory-head.lock", 9):
+        with FileLock(machine_dir(project) / "memory-head.lock"):
             said = await failed(client, "checkpoint", summary="Storage chosen", phase=1)
         monkeypatch.undo()
         while "Storage chosen" not in await recalled(client):

@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 from command_line import Run, as_json, complaint
+from filelock import FileLock
 from tiny_model import tiny_vendor, tiny_wheel
 
-from memory_mcp.disk import hold_lock
 from memory_mcp.models.local import GRAPH, MANIFEST
 from memory_mcp.models.recipes import RECIPES, Recipe
 
@@ -172,7 +172,7 @@ def test_libraries_that_vanish_in_between_are_said(
 def test_two_at_once_do_not_tread_on_each_other(run: Run, vendor: Path, model: Path) -> None:
     """They would write the same files."""
     model.parent.mkdir(parents=True)
-    with hold_lock(model.parent / "minilm.lock", 9):
+    with FileLock(model.parent / "minilm.lock"):
         said = complaint(run, "models", "add", "minilm", "--from", str(vendor))
         assert "Another `memory-mcp models` is busy with minilm" in said
         model.mkdir()

@@ -5,13 +5,12 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from memory_mcp import disk
-from memory_mcp.disk import Disk, LockHeldError, acquire_lock, hold_lock
+from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.sqlite.database import remedy_of
 
@@ -103,78 +102,3 @@ def test_a_limit_on_the_size_of_files_is_told_as_one(tmp_path: Path) -> None:
 def test_each_refusal_of_sqlite_is_told_with_what_helps(code: int, then: str) -> None:
     """Its codes do not say which limit was met; the message says where to look."""
     assert then in remedy_of(code)
-
-
-def test_a_lock_is_held_by_one_until_it_releases_it_in_whatever_thread(tmp_path: Path) -> None:
-    """A call takes it in one thread and is ended in another."""
-    path = tmp_path / "lock"
-    lock = acquire_lock(path, 0)
-    with pytest.raises(LockHeldError):
-        acquire_lock(path, 0)
-    thread = threading.Thread(target=lock.release)
-    thread.start()
-    with hold_lock(path, 60):
-        thread.join()
-        with pytest.raises(LockHeldError), hold_lock(path, 0.01):
-            pass
-
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_lock_ends_with_the_process_that_held_it(tmp_path: Path) -> None:
-    """Whatever killed it: the file alone locks nobody out."""
-    path = tmp_path / "lock"
-    holding = (
-        "import os, sys; from pathlib import Path; from memory_mcp.disk import acquire_lock;"
-        "lock = acquire_lock(Path(sys.argv[1]), 0); os.abort()"
-    )
-    subprocess.run([sys.executable, "-c", holding, str(path)], check=False, capture_output=True)
-
-    assert path.exists()
-    acquire_lock(path, 0).release()
-
-
-def test_a_lock_whose_file_was_removed_meanwhile_is_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Who opened it before would hold it beside whoever makes it anew."""
-    path = tmp_path / "lock"
-    lock = fcntl.flock
-
-    def remove_first(descriptor: int, what: int) -> None:
-        path.unlink()
-        lock(descriptor, what)
-        monkeypatch.undo()
-
-    monkeypatch.setattr(fcntl, "flock", remove_first)
-    with hold_lock(path, 60), pytest.raises(LockHeldError):
-        acquire_lock(path, 0)
-
-
-def test_what_is_no_lock_is_not_followed(tmp_path: Path) -> None:
-    """A link would lock, and make, a file of somebody else's choice."""
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "other").touch()
-    (tmp_path / "hard").hardlink_to(tmp_path / "other")
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("link", "hard", "pipe", "."):
-        with pytest.raises(OSError, match=r"\w"):
-            acquire_lock(tmp_path / name, 0)
-
-    assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_file_system_without_locks_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """To go on without one would lose what two write at once."""
-
-    def refuse(_descriptor: int, _what: int) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with (
-        pytest.raises(StoreUnavailableError, match=os.strerror(errno.ENOLCK)),
-        Disk().try_lock(tmp_path / "lock"),
-    ):
-        pass

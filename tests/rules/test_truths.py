@@ -369,9 +369,12 @@ def test_a_figure_that_bounds_the_subject_is_a_value(old: str, new: str) -> None
 
 
 def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
-    """A word of change counts anywhere; a hint may be part of a name: "Back to Black"."""
-    changed = {"changes": 1.0, "hints": 0.0, "of one thing": 0.0}
-    hinted = {"changes": 0.0, "hints": 1.0, "of one thing": 1.0}
+    """A word of change counts anywhere; a hint may be part of a name: "Back to Black".
+
+    Neither counts against what happened.
+    """
+    changed = {"changes": 1.0, "hints": 0.0, "of one thing": 0.0, "happened": 0.0}
+    hinted = {"changes": 0.0, "hints": 1.0, "of one thing": 1.0, "happened": 0.0}
     near = {"old of best": 1.0, "new of best": 0.6}
     far = {"old of best": 1.0, "new of best": 0.2}
 
@@ -379,3 +382,4 @@ def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     assert tells_change(hinted | near)
     assert not tells_change(hinted | far)
     assert not tells_change(hinted | near | {"of one thing": 0.0})
+    assert not tells_change(changed | near | {"happened": 1.0})

@@ -13,12 +13,12 @@ import pytest
 from doors import Era, add, agent, read, text_of
 from dropping import HEADING, Drop, waiting
 from fakes import START, FakeClock, another_session, called, fake_workspace
+from filelock import FileLock
 from nudges_in_memory import SlowlyRemoved, SlowNudges, opened
 
 from memory_mcp import sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.disk import hold_lock
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.nudges import Nudge, NudgeId, NudgeRemoval, WaitingNudges
@@ -142,7 +142,7 @@ async def test_a_lock_that_hangs_is_a_note_and_the_next_call_asks_again(
     """A session never breaks because of a courtesy, nor is it without one for good."""
     path = drop("tea.txt", "Is there any tea left?")
     async with agent(settings, "auto") as client:
-        with hold_lock(path.parent / ".lock", 9):
+        with FileLock(path.parent / ".lock"):
             text = await read(client, "memory_context")
             assert path.exists()
         later = await read(client, "memory_context")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from filelock import FileLock
 from platformdirs import user_cache_path
 
-from memory_mcp.disk import Disk, hold_lock
+from memory_mcp.disk import Disk
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.models.install import ModelStore, fetch_files
 from memory_mcp.models.local import WEIGHTS
@@ -29,7 +30,7 @@ def minilm_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     home = shared / "minilm" / "models"
-    with hold_lock(shared / "minilm.lock", 600):
+    with FileLock(shared / "minilm.lock"):
         if not (home / MINILM_RECIPE.name).exists():
             try:
                 ModelStore(home, Disk()).add(MINILM_RECIPE.name, _GIVEN or _cached(), _silent)

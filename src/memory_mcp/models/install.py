@@ -21,7 +21,9 @@ from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock, unavailable
+from filelock import FileLock, Timeout
+
+from memory_mcp.disk import LITTER, Disk, unavailable
 from memory_mcp.domain.ids import MODEL_NAME
 from memory_mcp.domain.limits import FETCH_CONNECT_SECONDS_MAX, FETCH_STALL_SECONDS_MAX
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError, StoreUnavailableError
@@ -464,9 +466,9 @@ class ModelStore:
         """Keep others from adding or removing this model."""
         try:
             self._disk.folder(self._home)
-            with hold_lock(self._home / f"{name}.lock", 0):
+            with FileLock(self._home / f"{name}.lock", timeout=0):
                 yield
-        except LockHeldError as error:
+        except Timeout as error:
             raise InvalidRequestError(
                 f"Another `memory-mcp models` is busy with {name}. Wait until it is done."
             ) from error

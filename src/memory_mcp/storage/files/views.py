@@ -21,10 +21,10 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memory_mcp import rendered
-from memory_mcp.disk import LITTER, Disk, Lock, LockHeldError, acquire_lock
+from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.limits import DATABASE_LOOK_SECONDS_MAX, PAGE_BYTES_MAX
 from memory_mcp.domain.sessions import (
     GITIGNORE_MARK,
@@ -40,6 +40,9 @@ from memory_mcp.rendered import Watched
 from memory_mcp.safe_files import read_file, refuse_links
 from memory_mcp.storage.files.host import TrackedFiles
 from memory_mcp.storage.threads import in_thread
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _LOCK_FILE: Final = "rendered.lock"
 _REGISTER: Final = "rendered-in"
@@ -209,7 +212,7 @@ class LocalViews:
     def _bootstrap_path(self, branch: str) -> Path:
         return Path(rendered.bootstrap_path(str(self._machine), branch))
 
-    def _acquire(self, path: Path) -> Lock:
+    def _acquire(self, path: Path) -> "FileLock":
         try:
             self._disk.folder(path.parent)
             return acquire_lock(path, self._wait_seconds)
