@@ -365,6 +365,12 @@ TAKEN: list[Step] = [
     ("write", 0), ("tree", 0), ("new", 0), ("tree", 0), ("switch", 0), ("look", 0),
 ]  # fmt: skip
 """This work tree goes to a branch that the other one was begun on and has left."""
+THROUGH: list[Step] = [
+    ("write", 0), ("commit", 0), ("new", 0), ("write", 0), ("commit", 0), ("write", 1),
+    ("commit", 0), ("switch", 1), ("write", 0), ("commit", 0), ("look", 0), ("tree", 0),
+    ("commit", 0), ("rebase", 1), ("switch", 0), ("squash", 0),
+]  # fmt: skip
+"""A branch is squashed on which nothing was written or looked at, but which had another rebased."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -380,6 +386,7 @@ TAKEN: list[Step] = [
 @example(([], BEGUN_ON_IT))
 @example(([], COME_BACK))
 @example(([], TAKEN))
+@example(([], THROUGH))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(

@@ -46,6 +46,8 @@ _STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
+_BEYOND_MAX: Final = 10_000
+"""Commits that HEAD does not reach, among which branches are followed back to memories."""
 _VERSIONS_MAX: Final = 50
 """Commits of one file among which the one is looked for that rewrote a text."""
 _FILES_MAX: Final = 200
@@ -271,6 +273,28 @@ class LocalGit:
         asked = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
         known = self._ask(asked, sorted(commits)) if commits else ""
         return {line.split()[0] for line in known.splitlines() if line.endswith(" commit")}
+
+    def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]:
+        left = self.list_left()
+        tips = {left[name]: name for name in reversed(list(left))}
+        listed = self._ask(
+            ["for-each-ref", f"--no-merged={head}", "--sort=refname", "--sort=committerdate",
+             "--format=%(objectname)%00%(refname:short)", "refs/heads", "refs/remotes"]
+        )  # fmt: skip
+        for line in listed.splitlines():
+            commit, name = line.split("\0")
+            tips.setdefault(commit, name)
+        beyond = self._ask(
+            ["rev-list", "--parents", "--date-order", f"--max-count={_BEYOND_MAX}", "--stdin"],
+            [*tips, f"^{head}"],
+        )  # fmt: skip
+        reaching = set[str]()
+        for line in reversed(beyond.splitlines()):
+            commit, *parents = line.split()
+            if commit in commits or not reaching.isdisjoint(parents):
+                reaching.add(commit)
+        found = [(name, commit) for commit, name in tips.items() if commit in reaching]
+        return dict(found[-_TIPS_MAX:])
 
     def list_commits(self, old: str, new: str) -> list[NewCommit]:
         said = self._ask(
