@@ -115,11 +115,15 @@ class World:
         return rest[n % len(rest)] if rest else None
 
     def close(self, commit: str) -> None:
+        """What git tracks, also for another branch, is where its file is, and at home nowhere."""
+        trees = (self.folder, self.beside[0]) if self.with_code else ()
+        tracked = " ".join(git(tree, "ls-files", "--", "*.json") for tree in trees)
         for memory in self.memories:
             if self.branch in memory.open_on:
                 memory.open_on.discard(self.branch)
-                memory.homes.add(commit)
                 memory.lines.add(self.branch)
+                if memory.id not in tracked:
+                    memory.homes.add(commit)
 
     def visible(self) -> set[str]:
         here, known = self.branch, self.ancestors()
@@ -470,6 +474,21 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 @example(([], COME_BACK))
 @example(([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]))
 @example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
+@example(
+    (
+        PARTED,
+        [
+            ("write", 0),
+            ("switch", 0),
+            ("commit", 0),
+            ("tree", 0),
+            ("write", 0),
+            ("switch", 0),
+            ("commit", 0),
+            ("look", 0),
+        ],
+    )
+)
 @example(
     (
         [],
