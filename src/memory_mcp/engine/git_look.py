@@ -417,8 +417,10 @@ def _keeps_files(look: _Look, step: RefStep) -> bool:
     """Whether files of memories are still here that the reset took out of the history."""
     if not look.known.with_code:
         return False
-    (found,) = look.git.compare_memories(step.new, [step.old])
-    return bool(found.beyond) and look.git.shows(step.old, step.new, found.beyond) == step.old
+    (found,) = look.git.compare_records(step.new, [step.old])
+    memories = look.git.find_memories(found.beyond.values())
+    kept = [id_ for id_, blob in found.beyond.items() if blob in memories]
+    return bool(kept) and look.git.shows(step.old, step.new, kept) == step.old
 
 
 def _find_renamed(look: _Look) -> None:

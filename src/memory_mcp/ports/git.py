@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
-    CommittedMemories,
+    CommittedRecords,
     GitPlace,
     GitState,
     NewCommit,
@@ -60,8 +60,9 @@ class GitHistory(Protocol):
     - `list_left`: the same for branches that are gone, which HEAD of this work tree left at commits
       that no branch reaches and git still has.
     - `list_committed`: those of these records that any commit has which git still knows.
-    - `compare_memories`: for each commit, which memories are committed with it and not with `here`,
-      and the other way round; of the first thousand records.
+    - `compare_records`: for each commit, which records are committed with it and not with `here`,
+      and the other way round. `find_memories`: which of the first thousand of these objects are
+      records of memories.
     """
 
     name: str
@@ -95,6 +96,5 @@ class GitHistory(Protocol):
     def list_tips(self) -> Mapping[str, str]: ...
     def list_left(self) -> Mapping[str, str]: ...
     def list_committed(self, records: Collection[RecordId]) -> set[RecordId]: ...
-    def compare_memories(
-        self, here: str, commits: Sequence[str]
-    ) -> Sequence[CommittedMemories]: ...
+    def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]: ...
+    def find_memories(self, objects: Collection[str]) -> set[str]: ...

@@ -22,7 +22,7 @@ from memory_mcp.disk import Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
     STEPS_MAX,
-    CommittedMemories,
+    CommittedRecords,
     GitPlace,
     GitState,
     NewCommit,
@@ -421,7 +421,7 @@ class LocalGit:
         )  # fmt: skip
         return {RecordId(Path(line).stem) for line in listed.splitlines()}.intersection(records)
 
-    def compare_memories(self, here: str, commits: Sequence[str]) -> Sequence[CommittedMemories]:
+    def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]:
         if not commits:
             return []
         # of a commit that is given with another one, git shows what it has beyond that
@@ -438,13 +438,11 @@ class LocalGit:
                 into = changes.get(line.strip(), [])
             elif found := _parse_change(line):
                 into.append(found)
-        blobs = [each.blob for commit in commits for each in changes[commit]]
-        memories = self._find_memories(list(dict.fromkeys(blobs))[:_RECORDS_MAX])
-        return [_sum_up(changes[commit], memories) for commit in commits]
+        return [_sum_up(changes[commit]) for commit in commits]
 
-    def _find_memories(self, blobs: Sequence[str]) -> set[str]:
-        """Those of these objects that are records of memories."""
-        parts = _OBJECT.split(self._ask(["cat-file", "--batch"], blobs)) if blobs else [""]
+    def find_memories(self, objects: Collection[str]) -> set[str]:
+        some = sorted(objects)[:_RECORDS_MAX]
+        parts = _OBJECT.split(self._ask(["cat-file", "--batch"], some)) if some else [""]
         return {blob for blob, body in zip(parts[1::2], parts[2::2], strict=True)
                 if _read_kind(body) in MEMORY_KINDS}  # fmt: skip
 
@@ -492,12 +490,12 @@ def _parse_change(line: str) -> _RecordChange | None:
     return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
 
 
-def _sum_up(changes: Sequence[_RecordChange], memories: Collection[str]) -> CommittedMemories:
-    mine = [each for each in changes if each.blob in memories]
-    return CommittedMemories(
-        beyond=frozenset(each.id for each in mine if not each.lacks),
-        lacks=frozenset(each.id for each in mine if each.lacks),
-        folder=next((each.folder for each in mine if not each.lacks), ""),
+def _sum_up(changes: Sequence[_RecordChange]) -> CommittedRecords:
+    beyond = [each for each in changes if not each.lacks]
+    return CommittedRecords(
+        beyond={each.id: each.blob for each in beyond},
+        lacks={each.id: each.blob for each in changes if each.lacks},
+        folder=beyond[0].folder if beyond else "",
     )
 
 
