@@ -376,6 +376,11 @@ THROUGH: list[Step] = [
 ]  # fmt: skip
 """A branch is squashed on which nothing was written or looked at, but which had another rebased."""
 
+PICKED: list[Step] = [
+    ("look", 0), ("switch", 0), ("write", 5), ("pick", 1), ("look", 0), ("soft", 0), ("look", 0),
+]  # fmt: skip
+"""What was picked is committed anew, and has all changes of the branch that it is from."""
+
 
 @settings(max_examples=depth(2, 300))
 @given(STORIES)
@@ -391,6 +396,7 @@ THROUGH: list[Step] = [
 @example(([], COME_BACK))
 @example(([], TAKEN))
 @example(([], THROUGH))
+@example((PARTED, PICKED))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(

@@ -85,6 +85,10 @@ class RefStep:
         return self.message.startswith(("commit:", "commit (amend)", "commit (initial)"))
 
     @property
+    def picks(self) -> bool:
+        return self.message.startswith("cherry-pick")
+
+    @property
     def visits(self) -> str:
         """The branch to which HEAD went, if it did."""
         went = self.message.startswith("checkout: moving from ")

@@ -356,7 +356,7 @@ def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
 
 
 def _follow_advance(look: _Look, branch: str, step: RefStep) -> None:
-    if step.message.startswith("cherry-pick"):
+    if step.picks:
         look.picked.add(step.new)
     if not step.message.startswith(_ADVANCES):
         lost = [commit.commit for commit in look.git.list_commits(step.new, step.old)]
@@ -519,10 +519,19 @@ def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
     try:
         beyond = [c for c in look.git.list_commits(tip, look.place.commit) if c.commit in came]
         start = next((c.parents[0] for c in beyond if c.parents), look.place.commit)
-        squashed = _find_made(look, made, look.git.find_patch(start, tip), tip)
+        patch = look.git.find_patch(start, tip)
+        squashed = _find_made(look, made, patch, tip)
+        picked = squashed and (squashed in look.picked or patch in _list_picked(look))
     except GitSilentError:  # they have nothing in common
         return ""
-    return "" if squashed in look.picked else squashed
+    return "" if picked else squashed
+
+
+def _list_picked(look: _Look) -> set[str]:
+    """The changes of the commits that were ever picked to the branch: it may make these anew."""
+    found = look.git.read_branch(look.place.branch, None)
+    picked = [step.new for step in (found[0] if found else ()) if step.picks]
+    return set(look.git.find_patches(picked[-_COPIES_MAX:]).values())
 
 
 def _find_made(look: _Look, made: Mapping[str, str], patch: str, tip: str) -> str:
