@@ -154,8 +154,9 @@ def _list_functions(path: str, text: str) -> dict[str, tuple[int, int]]:
 def _check_all(files: LocalCode, cites: Sequence[Citation]) -> float:
     """What the call waits for; git is asked beside it."""
     begun = time.thread_time()
-    for each in cites:
-        name_change(files, each, check_citation(files, each))
+    checked = [check_citation(files, each) for each in cites]
+    for pair in zip(cites, checked, strict=True):
+        name_change(files, *pair)
     return (time.thread_time() - begun) * 1e3
 
 

@@ -14,11 +14,12 @@ import stat
 from typing import Final
 
 _REPARSE_POINT: Final = 0x400  # stat.FILE_ATTRIBUTE_REPARSE_POINT, a junction among others
+_NO_FOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)  # 0: a link is looked for before
 _OPEN_FLAGS: Final[int] = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
+    | _NO_FOLLOW
     | getattr(os, "O_NONBLOCK", 0)  # a pipe would keep us waiting for whoever writes to it
 )
 _READ_AT_ONCE: Final = 1_048_576
@@ -57,6 +58,8 @@ def refuse_links(root: str, path: str) -> None:
 
 def _list_names_below(root: str, path: str) -> list[str]:
     """The names on the way from `root` to a path below it; none for a path that is not below it."""
+    if path == root:
+        return []
     if root and path.startswith(f"{root}{os.sep}"):
         names = path[len(root) + 1 :].split(os.sep)
         plain = os.altsep is None or os.altsep not in path
@@ -75,19 +78,20 @@ def read_file(path: str, bytes_max: int, root: str = "") -> bytes:
         UnsafeFileError: what stands there is not to be opened.
         OSError: the file system refused.
     """
-    descriptor, found = _open_regular(path, root)
+    descriptor = _open(path, root)
     try:
+        expected = _measure_regular(descriptor, path)
         parts: list[bytes] = []  # mostly one: a large file is not to be in memory twice
-        size, at_once = 0, max(_READ_AT_ONCE, found.st_size + 1)
-        while size <= bytes_max and found.st_size <= bytes_max:
+        size, at_once = 0, expected + 1
+        while size <= bytes_max and expected <= bytes_max:
             more = os.read(descriptor, at_once)
-            if not more:
-                return parts[0] if len(parts) == 1 else b"".join(parts)
             parts.append(more)
             size, at_once = size + len(more), _READ_AT_ONCE
-        raise UnsafeFileError(path, f"it has more than {bytes_max:,} bytes")
+            if not more or size == expected:
+                return parts[0] if len(parts) == 1 else b"".join(parts)
     finally:
         os.close(descriptor)
+    raise UnsafeFileError(path, f"it has more than {bytes_max:,} bytes")
 
 
 def read_start(path: str, bytes_max: int, root: str = "") -> bytes:
@@ -98,8 +102,9 @@ def read_start(path: str, bytes_max: int, root: str = "") -> bytes:
         UnsafeFileError: what stands there is not to be opened.
         OSError: the file system refused.
     """
-    descriptor, _ = _open_regular(path, root)
+    descriptor = _open(path, root)
     try:
+        _measure_regular(descriptor, path)
         return os.read(descriptor, bytes_max)
     finally:
         os.close(descriptor)
@@ -123,26 +128,27 @@ def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
     return found
 
 
-def _open_regular(path: str, root: str) -> tuple[int, os.stat_result]:
-    """Open a regular file; its descriptor, which the caller closes, and what it is."""
-    refuse_links(root, path)
+def _open(path: str, root: str) -> int:
+    """Open a file, reached from `root` without a link; what it is, is yet to be seen."""
+    refuse_links(root, os.path.dirname(path) if _NO_FOLLOW else path)
     try:
-        descriptor = os.open(
-            path, _OPEN_FLAGS if root else _OPEN_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)
-        )
+        return os.open(path, _OPEN_FLAGS if root else _OPEN_FLAGS & ~_NO_FOLLOW)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):  # a link that came after we looked
+        if error.errno in (errno.ELOOP, errno.EMLINK):
             raise UnsafeFileError(path, "it is a link, which is not followed") from error
         if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # a socket, or a device of nobody
             raise UnsafeFileError(path, "it is no regular file") from error
         raise
+
+
+def _measure_regular(descriptor: int, path: str) -> int:
+    """The size of an open file, which has to be a regular one."""
     found = os.fstat(descriptor)
-    if stat.S_ISREG(found.st_mode):
-        return descriptor, found
-    os.close(descriptor)
-    folder = stat.S_ISDIR(found.st_mode)
-    why = "a folder stands where a file must be" if folder else "it is no regular file"
-    raise UnsafeFileError(path, why)
+    if stat.S_ISDIR(found.st_mode):
+        raise UnsafeFileError(path, "a folder stands where a file must be")
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeFileError(path, "it is no regular file")
+    return found.st_size
 
 
 def _is_link(found: os.stat_result) -> bool:

@@ -29,6 +29,16 @@ async def test_adding_and_removing_twice_is_once(index: SearchIndex, scribe: Scr
     assert await index.ids() == set()
 
 
+async def test_the_kinds_of_records_are_known(index: SearchIndex, scribe: Scribe) -> None:
+    """Whoever follows git need not read what files say to know which of them are memories."""
+    fact, lesson = scribe.record(segment=HERE), scribe.record(kind="lesson")
+    await index.add([fact, lesson])
+    assert await index.kinds([fact.id, lesson.id, scribe.record().id]) == {
+        fact.id: "fact", lesson.id: "lesson",
+    }  # fmt: skip
+    assert await index.kinds([]) == {}
+
+
 async def test_the_ids_are_summed_up_whatever_came_and_went(
     index: SearchIndex, scribe: Scribe
 ) -> None:

@@ -441,6 +441,7 @@ async def test_of_what_is_set_aside_the_newest_stay(
     digests = {record.id: compute_record_digest(record) for record in records}
 
     assert await index.list_aside(digests) == {records[1].id, records[2].id}
+    assert (await index.kinds(digests)).keys() == {record.id for record in records[1:]}
     there = b"".join(file.read_bytes() for file in files(path))
     assert [word for word in words if word.encode() in there] == [*words[1:]]
     assert await index.take_up(digests) == {records[1].id, records[2].id}

@@ -115,11 +115,15 @@ class World:
         return rest[n % len(rest)] if rest else None
 
     def close(self, commit: str) -> None:
+        """What git tracks, also for another branch, is where its file is, and at home nowhere."""
+        trees = (self.folder, self.beside[0]) if self.with_code else ()
+        tracked = " ".join(git(tree, "ls-files", "--", "*.json") for tree in trees)
         for memory in self.memories:
             if self.branch in memory.open_on:
                 memory.open_on.discard(self.branch)
-                memory.homes.add(commit)
                 memory.lines.add(self.branch)
+                if memory.id not in tracked:
+                    memory.homes.add(commit)
 
     def visible(self) -> set[str]:
         here, known = self.branch, self.ancestors()
@@ -365,6 +369,17 @@ TAKEN: list[Step] = [
     ("write", 0), ("tree", 0), ("new", 0), ("tree", 0), ("switch", 0), ("look", 0),
 ]  # fmt: skip
 """This work tree goes to a branch that the other one was begun on and has left."""
+THROUGH: list[Step] = [
+    ("write", 0), ("commit", 0), ("new", 0), ("write", 0), ("commit", 0), ("write", 1),
+    ("commit", 0), ("switch", 1), ("write", 0), ("commit", 0), ("look", 0), ("tree", 0),
+    ("commit", 0), ("rebase", 1), ("switch", 0), ("squash", 0),
+]  # fmt: skip
+"""A branch is squashed on which nothing was written or looked at, but which had another rebased."""
+
+PICKED: list[Step] = [
+    ("look", 0), ("switch", 0), ("write", 5), ("pick", 1), ("look", 0), ("soft", 0), ("look", 0),
+]  # fmt: skip
+"""What was picked is committed anew, and has all changes of the branch that it is from."""
 
 
 @settings(max_examples=depth(2, 300))
@@ -380,6 +395,8 @@ TAKEN: list[Step] = [
 @example(([], BEGUN_ON_IT))
 @example(([], COME_BACK))
 @example(([], TAKEN))
+@example(([], THROUGH))
+@example((PARTED, PICKED))
 @example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
 @example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
 @example(
@@ -463,6 +480,21 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 @example(([], COME_BACK))
 @example(([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]))
 @example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
+@example(
+    (
+        PARTED,
+        [
+            ("write", 0),
+            ("switch", 0),
+            ("commit", 0),
+            ("tree", 0),
+            ("write", 0),
+            ("switch", 0),
+            ("commit", 0),
+            ("look", 0),
+        ],
+    )
+)
 @example(
     (
         [],

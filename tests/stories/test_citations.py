@@ -5,19 +5,23 @@ import shutil
 import textwrap
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Run
 from doors import Json, agent, call, read, text_of
+from hypothesis import example, given
+from hypothesis import strategies as st
 from mcp import Client
 from real_git import commit_all, git, make_repository
 
 from memory_mcp.cli.main import main
-from memory_mcp.code import symbols
+from memory_mcp.code import citations, symbols
 from memory_mcp.code.citations import check_citation, make_citation, name_change
 from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
+from memory_mcp.domain.citations import measure_lines, split_lines
 from memory_mcp.domain.code_files import Symbols
 from memory_mcp.domain.record import Citation
 from memory_mcp.storage.files.code import LocalCode
@@ -213,23 +217,6 @@ async def test_what_was_moved_and_renamed_without_git_holds(
         git(project, "add", ".gitignore")
         prompt = await client.get_prompt("review_stale", {})
         assert f"{place} is gone" in str(prompt.messages[0].content)
-
-
-@pytest.mark.parametrize("place", [LINES, SYMBOL])
-async def test_a_citation_of_the_first_version_holds_while_its_text_does(
-    project: Path, source: Path, place: str
-) -> None:
-    """It has neither the number of its lines nor their length."""
-    files = LocalCode(project)
-    made = make_citation(files, place)
-    assert isinstance(made, Citation)
-    old = made.model_copy(update={"count": 0, "size": 0})
-    moved = {LINES: f"{LINES} holds (now {FILE}:9-11)", SYMBOL: f"{SYMBOL} holds"}
-    change(source, f"import os\n{CODE}")
-    assert str(check_citation(files, old)) == moved[place]
-    change(source, CODE.replace("self.forget(token)", "pass"))
-
-    assert str(check_citation(files, old)) == f"{place} has changed since"
 
 
 @pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])
@@ -509,6 +496,54 @@ def test_a_file_that_changed_is_parsed_only_if_words_do_not_tell(
     change(source, f"# first\n{now}")
     assert check_citation(files, cited).state == state
     assert parsed == ([FILE] if now == CODE.replace("class Tokens", "class Other") else [])
+
+
+@pytest.mark.parametrize("place", [LINES, SYMBOL])
+@pytest.mark.parametrize("now", ["pass", "self.forgot(token)"], ids=["shorter", "as long"])
+def test_a_file_without_the_cited_text_is_not_split_into_lines(
+    source: Path, place: str, now: str
+) -> None:
+    """Of most files the lengths of the lines tell that; of text that is as long, the text does."""
+    files = LocalCode(source.parents[2])
+    cited = make_citation(files, place)
+    assert isinstance(cited, Citation)
+    change(source, f"# first\n{CODE.replace('self.forget(token)', now)}")
+    assert check_citation(files, cited).state == "changed"
+    file = files.read(FILE)
+    assert not isinstance(file, str)
+    assert ("lines" in vars(file)) == (now != "pass")
+
+
+@given(st.text("ab\t\n\r\v\f\x1c\x1d\x1e\x1f \x85\xa0\u2028\u20ac"))
+@example("a" * 255 + "\n" + "b" * 256 + "\n\n")
+def test_lines_are_measured_as_they_are_cited(text: str) -> None:
+    """Whatever ends them, and whatever stands at their ends."""
+    lengths = [min(255, len(line)) for line in split_lines(text)]
+    assert list(measure_lines(text)) == lengths
+
+
+async def test_git_is_asked_once_all_results_are_checked(
+    settings: Settings, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is checked once; beside that, git would take turns with what the call waits for."""
+    seen: list[str] = []
+    for name in ("check_citation", "name_change"):
+        real = getattr(citations, name)
+
+        def note(*arguments: Any, name: str = name, real: Any = real, **named: Any) -> Any:
+            seen.append(name)
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(citations, name, note)
+    async with agent(settings, "auto") as client:
+        for place in (LINES, SYMBOL):
+            await cite(client, place, content=f"Refresh tokens are rotated, {place} says.")
+        change(source, CODE.replace("self.forget(token)", "pass"))
+        await call(client, "search_memories", query="refresh tokens")  # the first says more beside
+        seen.clear()
+        results = (await call(client, "search_memories", query="refresh tokens"))["results"]
+        assert len(results) == 2
+        assert seen == ["check_citation", "check_citation", "name_change", "name_change"]
 
 
 @pytest.mark.parametrize("damage", ["(", " = = 1", " \\"])

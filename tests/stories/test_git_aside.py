@@ -4,6 +4,7 @@ Records are committed with the code here, so a checkout removes files of records
 """
 
 import sqlite3
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import SearchFields
 from memory_mcp.engine.fields import make_fields
+from memory_mcp.storage.files.git import LocalGit
 
 pytestmark = [pytest.mark.anyio, pytest.mark.files, pytest.mark.usefixtures("patient_git")]
 
@@ -49,6 +51,43 @@ async def test_what_comes_back_with_its_branch_is_not_indexed_anew(
             assert await w.recalled() == {A, B}
             assert indexed == []
         assert await examine(in_git(settings, "follow")) == {}
+
+
+async def test_what_comes_back_with_other_line_ends_is_not_indexed_anew(
+    settings: Settings, project: Path, indexed: list[str]
+) -> None:
+    """As git writes them on Windows."""
+    async with parted(settings, project, ignored=False) as w:
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        w.git("config", "core.autocrlf", "true")
+        indexed.clear()
+        w.git("switch", "-q", "feature")
+        assert await w.recalled() == {A, B}
+        assert indexed == []
+        month = next((project / ".claude" / "memory").glob("????-??"))
+        assert any(b"\r\n" in path.read_bytes() for path in month.glob("*.json"))
+
+
+async def test_no_text_is_asked_of_git_to_tell_what_it_took_and_brought(
+    settings: Settings, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index knows which of the files are memories; git would print a thousand of them."""
+    asked: list[Collection[str]] = []
+    find_memories = LocalGit.find_memories
+
+    def find(history: LocalGit, objects: Collection[str]) -> set[str]:
+        asked.append(objects)
+        return find_memories(history, objects)
+
+    monkeypatch.setattr(LocalGit, "find_memories", find)
+    async with parted(settings, project, ignored=False) as w:
+        for branch in ("main", "feature"):
+            w.git("switch", "-q", branch)
+            await w.recalled()
+        told = [note for note in w.told if "the files" in note]
+        assert ["took" in note for note in told] == [True, False]
+        assert asked == []
 
 
 async def test_what_comes_back_with_another_text_is_indexed_anew(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from doors import agent
 from git_world import A, B, GitWorld, in_git, make_world
+from real_git import commit_all, git
 
 from memory_mcp.config.settings import Settings
 
@@ -58,3 +59,35 @@ async def test_a_squash_of_what_nobody_saw_committed_is_followed(
         w.git("merge", "-q", "--squash", "main")
         w.git("commit", "-q", "-m", "squashed")
         assert await w.recalled() == {A}
+
+
+@pytest.mark.parametrize("left", ["there", "gone", "of a remote"])
+async def test_a_squash_of_a_branch_that_holds_anothers_memories_is_followed(
+    settings: Settings, project: Path, tmp_path: Path, left: str
+) -> None:
+    """Nothing was written on it, nothing looked while HEAD was there, and it has more than they."""
+    make_world(project, ignored=True)
+    async with agent(in_git(settings, "follow"), "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(B)
+        w.commit("b")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        if left == "of a remote":
+            git(tmp_path, "clone", "-q", "--branch", "feature", str(project), "other")
+            (tmp_path / "other" / "c.py").write_text("c = 1\n", "utf-8")
+            commit_all(tmp_path / "other", "c")
+            w.git("fetch", "-q", str(tmp_path / "other"), "feature:refs/remotes/origin/feature")
+        else:
+            w.git("switch", "-q", "-c", "together")
+            w.commit("c")
+            w.git("rebase", "-q", "feature")
+            w.git("switch", "-q", "main")
+        w.git("merge", "-q", "--squash", "origin/feature" if left == "of a remote" else "together")
+        w.git("commit", "-q", "-m", "squashed")
+        if left == "gone":
+            w.git("branch", "-q", "-D", "together")
+        assert await w.recalled() == {A, B}

@@ -18,7 +18,7 @@ from memory_mcp.domain.limits import (
     SESSION_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
@@ -195,6 +195,10 @@ class MemoryIndex:
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return set(self._records) if among is None else set(self._records).intersection(among)
+
+    async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]:
+        every = self._aside | self._records
+        return {id_: every[id_].kind for id_ in every.keys() & set(among)}
 
     async def summarise_ids(self, bound: str) -> IdSummary:
         marks = reduce(lambda xor, id_: xor ^ mark_id(id_), self._records, 0)

@@ -1,6 +1,6 @@
 """Cites the code for a memory, and says what became of what a memory cites."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +23,8 @@ from memory_mcp.ports import CodeFiles
 
 _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
+_SHAPE_LINES: Final = 16
+"""Lines of a text by whose lengths it is looked for."""
 _SHORT: Final = 8
 _NAMED_MAX: Final = 5
 """Declarations of one name that are told."""
@@ -89,21 +91,25 @@ def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
     return (f"It names code: with {argument} it is told when that changes.",)
 
 
-def check_cites(
-    workspace: Workspace, record: Record, *, wait: bool = False, named: bool = True
-) -> list[Checked]:
-    """What became of each citation of the memory; `wait` until git has said what was renamed.
+def check_cites(workspace: Workspace, record: Record, *, wait: bool = False) -> list[Checked]:
+    """What became of each citation of the memory; `wait` until git has said what was renamed."""
+    files = workspace.code
+    return [check_citation(files, each, wait=wait) for each in record.cites] if files else []
 
-    With the commit that changed it if it is to be `named`: git is asked for that beside the call.
-    """
+
+def name_changes(
+    workspace: Workspace,
+    cites: Sequence[Citation],
+    checked: Sequence[Checked],
+    *,
+    wait: bool = False,
+) -> list[Checked]:
+    """The same with the commit that changed each; git is asked for that beside the call."""
     files = workspace.code
     if files is None:
-        return []
-    checked = [check_citation(files, each, wait=wait) for each in record.cites]
-    if not named:
-        return checked
-    pairs = zip(record.cites, checked, strict=True)
-    return [name_change(files, cited, each) for cited, each in pairs]
+        return list(checked)
+    pairs = zip(cites, checked, strict=True)
+    return [name_change(files, *pair, wait=wait) for pair in pairs]
 
 
 def name_change(
@@ -141,7 +147,7 @@ def _check_file(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
     if now := _find_cited(file, place, cited):
         return Checked(str(place), "holds", "" if now == place else str(now))
     now = "" if file.path == place.path else str(replace(place, path=file.path))
-    there = len(file.lines) >= cited.first
+    there = len(file.lengths) >= cited.first
     if cited.symbol and knows_symbols(file.path):
         there = file.declares(cited.symbol, _is_declared)
     return Checked(str(place), "changed", now) if there else Checked(str(place), "gone")
@@ -182,15 +188,12 @@ def _find_cited(
     file: CodeFile, place: CitedPlace, cited: Citation, *, other: bool = False
 ) -> CitedPlace | None:
     """Where what is cited stands unchanged in the file; `other` if nobody says it is the same."""
-    if cited.symbol and (knows_symbols(file.path) or not cited.count):
+    if cited.symbol and knows_symbols(file.path):
         return replace(place, path=file.path) if _has_symbol(file, cited) else None
-    count = cited.count or (cited.last - cited.first + 1 if cited.first else 0)
-    if not count:  # an empty file has no text that could stand elsewhere
-        return None
-    at = _find_lines(file, cited, count, other=other or bool(cited.symbol))
+    at = _find_lines(file, cited, other=other or bool(cited.symbol))
     if at and cited.symbol:
         return replace(place, path=file.path)
-    return CitedPlace(file.path, at, at + count - 1) if at else None
+    return CitedPlace(file.path, at, at + cited.count - 1) if at else None
 
 
 def _has_symbol(file: CodeFile, cited: Citation) -> bool:
@@ -199,67 +202,81 @@ def _has_symbol(file: CodeFile, cited: Citation) -> bool:
     The same text under another name is another symbol. A file that is being worked on may not say
     what it declares: then the text has to be the only one, and distinctive.
     """
-    if cited.count:
-        found = file.find_text(cited.text, cited.count, cited.size)
-        if not found:
-            return False
-        if any(_is_enclosed(file.lines, at, cited.symbol) for at in found):
-            return True
+    found = file.find_text(cited)
+    if not found:
+        return False
+    lines = file.lines
+    if any(_is_enclosed(lines[at - 1], reversed(lines[: at - 1]), cited.symbol) for at in found):
+        return True
     known = file.list_symbols(list_symbols)
-    if not known and cited.count:
-        return bool(_find_lines(file, cited, cited.count, other=True))
+    if not known:
+        return bool(_find_lines(file, cited, other=True))
     named = find_symbol(known, cited.symbol)
     return len(named) == 1 and any(
-        hash_lines(file.lines[first - 1 : last]) == cited.text
+        hash_lines(lines[first - 1 : last]) == cited.text
         for places in named.values()
         for first, last in places
     )
 
 
-def _is_enclosed(lines: Sequence[str], at: int, symbol: str) -> bool:
-    """Whether the lines around a symbol's text say its full name, which spares parsing the file.
+def _is_enclosed(line: str, above: Iterable[str], symbol: str) -> bool:
+    """Whether the lines `above` that of a symbol say its full name, which spares parsing the file.
 
-    The text itself says the last name. What encloses it is indented less, each by a word and its
+    The line itself says the last name. What encloses it is indented less, each by a word and its
     name (`class Tokens`). False where only the syntax tells.
     """
     *outer, _ = symbol.split(".")
-    depth = _indent(lines[at - 1])
+    depth, rest = _indent(line), iter(above)
     while depth and outer:
-        above = (n for n in range(at - 1, 0, -1) if lines[n - 1] and _indent(lines[n - 1]) < depth)
+        less = (each for each in rest if each.strip() and _indent(each) < depth)
         # what closes parameters on lines of their own belongs to the line that opens them
-        at = next((n for n in above if lines[n - 1].lstrip()[0] not in ")]}"), 0)
-        found = _OPENING.match(lines[at - 1]) if at else None
+        line = next((each for each in less if each.lstrip()[0] not in ")]}"), "")
+        found = _OPENING.match(line)
         if found is None or found[1] != outer.pop():
             return False
-        depth = _indent(lines[at - 1])
+        depth = _indent(line)
     return not depth and not outer
 
 
 def _is_declared(file: CodeFile, symbol: str) -> bool:
     """Whether the file declares the symbol. It is parsed only if the words do not tell."""
-    lines, name = file.lines, symbol.rpartition(".")[2]
-    for at, line in enumerate(lines, 1):
-        found = _DECLARATION.match(line) if name in line else None
+    text, name = file.text, symbol.rpartition(".")[2]
+    at = text.find(name)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        line = text[start : end if end >= 0 else len(text)]
+        found = _DECLARATION.match(line)
         named = found and name in (found["declared"], found["assigned"])
-        if named and _is_enclosed(lines, at, symbol):
+        if named and _is_enclosed(line, _list_above(text, start), symbol):
             return True
+        at = text.find(name, start + len(line))
     may = may_declare(file.path, file.text, symbol)
     return may and bool(find_symbol(file.list_symbols(list_symbols), symbol))
+
+
+def _list_above(text: str, start: int) -> Iterator[str]:
+    """The lines before the one that begins there, the nearest first."""
+    while start:
+        end = start - 1
+        start = text.rfind("\n", 0, end) + 1
+        yield text[start:end]
 
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _find_lines(file: CodeFile, cited: Citation, count: int, *, other: bool) -> int:
+def _find_lines(file: CodeFile, cited: Citation, *, other: bool) -> int:
     """Where the cited lines stand in the file now; 0 if nowhere.
 
     It is the one place where the lines beside them are the same too, or where they stood. Another
     place is theirs only if there is no third and the text is distinctive. In an `other` file the
     lines beside them prove nothing unless all together are distinctive, nor does a line's number.
     """
-    found = file.find_text(cited.text, count, cited.size)
-    lines = file.lines
+    found = file.find_text(cited)
+    if not found:
+        return 0
+    lines, count = file.lines, cited.count
     beside = [at for at in found if hash_neighbours(lines, at, count) == cited.around]
     if len(beside) == 1:
         at = beside[0]
@@ -287,7 +304,8 @@ def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation 
     if isinstance(found, str):
         return found
     symbol, first, last = found
-    lines = file.lines[first - 1 : last] if first else file.lines
+    cited = slice(first - 1, last) if first else slice(None)
+    lines, lengths = file.lines[cited], file.lengths[cited]
     return Citation(
         path=place.path,
         first=0 if place.symbol else first,
@@ -295,7 +313,8 @@ def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation 
         symbol=symbol,
         text=hash_lines(lines),
         count=len(lines),
-        size=sum(map(len, lines)),
+        size=sum(lengths),
+        shape=lengths[:_SHAPE_LINES].hex(),
         around=hash_neighbours(file.lines, first, len(lines)) if place.first else "",
         blob=file.blob,
         commit=commit,

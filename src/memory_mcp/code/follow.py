@@ -11,7 +11,13 @@ from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.timeline import Anchor, Timeline
-from memory_mcp.engine.git import PAUSES, WRITTEN, anchor_segments, count_memories
+from memory_mcp.engine.git import (
+    PAUSES,
+    WRITTEN,
+    anchor_segments,
+    choose_memories,
+    count_memories,
+)
 from memory_mcp.engine.git_look import NewAnchor
 from memory_mcp.engine.head import load_head, load_moves
 from memory_mcp.engine.workspace import GitFollower, Workspace, refuse_reads, refuse_writes
@@ -282,18 +288,20 @@ async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGr
         tips = await asyncio.to_thread(git.history.list_tips)
         gone = await asyncio.to_thread(git.history.list_left)
         tips = {**tips, **gone}
-        ask = git.history.compare_memories
+        ask = git.history.compare_records
         found = await asyncio.to_thread(ask, place.commit, [*tips.values()])
+        index = workspace.project.index
+        every = {id_: blob for each in found for id_, blob in each.beyond.items()}
+        known = await index.ids(every) | await index.logged()
+        away = {id_: blob for id_, blob in every.items() if id_ not in known}
+        memories = await choose_memories(workspace, git, away)
     except GitSilentError:
         return []
-    index = workspace.project.index
-    every = frozenset[RecordId]().union(*(each.beyond for each in found))
-    known = await index.ids(every) | await index.logged()
     groups: list[GitGroup] = []
     for (branch, commit), each in zip(tips.items(), found, strict=True):
-        fresh, named = each.beyond - known, branch and branch not in gone
+        fresh, named = each.beyond.keys() & memories, branch and branch not in gone
         name = branch if named else commit[:_SHORT]
-        known |= fresh
+        memories -= fresh
         if fresh:
             mark = Mark("elsewhere", branch, commit) if branch else Mark("reset", "", commit)
             command = f"git checkout {name} -- {each.folder}"

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from memory_mcp.code.citations import check_cites
-from memory_mcp.domain.citations import find_worst
+from memory_mcp.code.citations import check_cites, name_changes
+from memory_mcp.domain.citations import Checked, find_worst
 from memory_mcp.domain.git import Mark
 from memory_mcp.domain.ids import CheckpointId, RecordId
 from memory_mcp.domain.record import Record
@@ -20,20 +20,21 @@ def make_marker(workspace: Workspace) -> Callable[[Record], str]:
     """What tells of a memory why it may not hold here; '' of one that stands on this commit."""
 
     def mark(record: Record) -> str:
-        standing = find_mark(workspace, record)
-        worst = find_worst(check_cites(workspace, record)) if record.cites else None
-        return "; ".join(str(each) for each in (standing, worst) if each)
+        checked = check_cites(workspace, record)
+        return _describe(workspace, record, name_changes(workspace, record.cites, checked))
 
     return mark
+
+
+def _describe(workspace: Workspace, record: Record, checked: Sequence[Checked]) -> str:
+    standing = find_mark(workspace, record)
+    return "; ".join(str(each) for each in (standing, find_worst(checked)) if each)
 
 
 def count_moved(workspace: Workspace, records: Iterable[Record]) -> int:
     """How many of these memories rest on code that is not as it was."""
     citing = {record.id: record for record in records if record.cites}
-    return sum(
-        find_worst(check_cites(workspace, each, named=False)) is not None
-        for each in citing.values()
-    )
+    return sum(find_worst(check_cites(workspace, each)) is not None for each in citing.values())
 
 
 async def find_moved_ground(
@@ -48,7 +49,8 @@ async def find_moved_ground(
         seen = record.id in visible or not record.recalled
         hidden = record.segment in view.chain and not seen
         rewound = workspace.git is not None and record.id in workspace.git.rewound
-        worst = find_worst(check_cites(workspace, record)) if record.cites else None
+        checked = check_cites(workspace, record)
+        worst = find_worst(name_changes(workspace, record.cites, checked))
         standing = Mark("rewound") if hidden or rewound else None
         if words := [str(each) for each in (standing, worst) if each]:
             found[names[record.id]] = "; ".join(words)
@@ -57,11 +59,10 @@ async def find_moved_ground(
 
 def mark_standing(workspace: Workspace, hits: Sequence[Hit]) -> list[Hit]:
     """The hits with their marks; those that stand on this commit come first, each as it ranked."""
-    mark = make_marker(workspace)
-    marked = [_mark(workspace, hit, mark(hit.record)) for hit in hits]
+    checked = [check_cites(workspace, hit.record) for hit in hits]
+    marked: list[Hit] = []
+    for hit, each in zip(hits, checked, strict=True):  # once git works, it takes turns with us
+        named = name_changes(workspace, hit.record.cites, each)
+        standing = _describe(workspace, hit.record, named)
+        marked.append(replace(hit, standing=standing, cites=tuple(map(str, named))))
     return sorted(marked, key=lambda hit: rank_mark(hit.standing))
-
-
-def _mark(workspace: Workspace, hit: Hit, standing: str) -> Hit:
-    cites = tuple(str(each) for each in check_cites(workspace, hit.record))
-    return replace(hit, standing=standing, cites=cites)

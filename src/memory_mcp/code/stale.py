@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.code.citations import check_cites, name_change
+from memory_mcp.code.citations import check_cites, name_changes
 from memory_mcp.domain.citations import Checked, find_worst
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Citation, Record
@@ -53,7 +53,7 @@ async def find_stale(workspace: Workspace, limit: int = 0) -> StaleReport | Skip
 def _check_all(workspace: Workspace, citing: Sequence[Record]) -> list[StaleMemory]:
     found: list[StaleMemory] = []
     for record in citing:
-        checked = check_cites(workspace, record, wait=True, named=False)
+        checked = check_cites(workspace, record, wait=True)
         pairs = zip(record.cites, checked, strict=False)  # none is checked without a work tree
         bad = [(cited, each) for cited, each in pairs if each.state != "holds"]
         if bad:
@@ -69,13 +69,9 @@ def _rank(stale: StaleMemory) -> int:
 
 
 def _name_commits(workspace: Workspace, found: Sequence[StaleMemory]) -> list[StaleMemory]:
-    files = workspace.code
-    if files is None:
-        return list(found)
     named: list[StaleMemory] = []
     for each in found[:_ASKED_MAX]:
-        bad = [name_change(files, *pair, wait=True) for pair in zip(each.cites, each.checked,
-                                                                    strict=True)]  # fmt: skip
+        bad = name_changes(workspace, each.cites, each.checked, wait=True)
         worst = find_worst(bad)
         named.append(replace(each, checked=bad, commit=worst.commit if worst else ""))
     return [*named, *found[_ASKED_MAX:]]

@@ -6,6 +6,7 @@ another line ending nor a move within the file changes it.
 
 import hashlib
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Final, Literal
 
 from memory_mcp.frozen import frozen
@@ -18,6 +19,9 @@ _SYMBOL_CHARS_MAX: Final = 200
 _LINE_MAX: Final = 1_000_000
 _HASH_DIGITS: Final = 32
 _DISTINCTIVE_CHARS: Final = 24
+_LENGTH_MAX: Final = 255
+_RARE_ENDS: Final = "\r\v\f\x1c\x1d\x1e\x1f"
+"""What ends a line or is stripped, in ASCII, beside the newline, space and tab."""
 _SOURCE: Final = compile_later(
     r"(?P<path>(?:[A-Za-z]:[\\/])?[^\0:#]+?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?|#(?P<symbol>[\w$.:]+))?"
 )
@@ -63,6 +67,19 @@ def hash_lines(lines: Sequence[str]) -> str:
     """The hash of a text by its lines."""
     text = "\n".join(lines)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
+
+
+def measure_lines(text: str) -> bytes:
+    """The lengths of the lines of a text, a byte for each; 255 stands for all from there on.
+
+    Where a line ends and what is stripped is mostly the same in bytes, which are dropped at once.
+    """
+    plain = text.isascii() and not any(map(text.__contains__, _RARE_ENDS))
+    lengths = map(len, map(bytes.rstrip, BytesIO(text.encode())) if plain else split_lines(text))
+    try:
+        return bytes(lengths)
+    except ValueError:
+        return bytes(min(len(line), _LENGTH_MAX) for line in split_lines(text))
 
 
 def hash_neighbours(lines: Sequence[str], first: int, count: int) -> str:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
-from operator import sub
 
-from memory_mcp.domain.citations import hash_lines, split_lines
+from memory_mcp.domain.citations import hash_lines, measure_lines, split_lines
+from memory_mcp.domain.record import Citation
 from memory_mcp.frozen import frozen
 
 Symbols = Mapping[str, Sequence[tuple[int, int]]]
@@ -40,9 +39,8 @@ class CodeFile:
         return split_lines(self.text)
 
     @cached_property
-    def sums(self) -> list[int]:
-        """How many characters stand before each line, and before the end."""
-        return list(accumulate(map(len, self.lines), initial=0))
+    def lengths(self) -> bytes:
+        return measure_lines(self.text)
 
     def list_symbols(self, find: Callable[[str, str], Symbols]) -> Symbols:
         """The symbols that `find` finds in path and text; it is asked once."""
@@ -56,25 +54,18 @@ class CodeFile:
             self._declared[symbol] = find(self, symbol)
         return self._declared[symbol]
 
-    def find_text(self, text: str, count: int, size: int) -> Sequence[int]:
-        """The lines at which a text of this hash, so many lines and characters begins.
+    def find_text(self, cited: Citation) -> Sequence[int]:
+        """The lines at which the cited text begins."""
+        if cited.text not in self._found:
+            self._found[cited.text] = tuple(self._find_text(cited))
+        return self._found[cited.text]
 
-        Only what has as many characters is hashed; all of it, where their number is not known.
-        """
-        if text not in self._found:
-            self._found[text] = tuple(self._find_text(text, count, size))
-        return self._found[text]
-
-    def _find_text(self, text: str, count: int, size: int) -> Iterator[int]:
-        sizes = list(map(sub, self.sums[count:], self.sums))
-        for at in _find_each(sizes, size) if size else range(len(sizes)):
-            if hash_lines(self.lines[at : at + count]) == text:
+    def _find_text(self, cited: Citation) -> Iterator[int]:
+        """Only what has the lengths of the text is hashed: else a file is not even split."""
+        lengths, count, shape = self.lengths, cited.count, bytes.fromhex(cited.shape)
+        at = lengths.find(shape) if shape else -1
+        while 0 <= at <= len(lengths) - count:
+            same = sum(lengths[at : at + count]) == cited.size
+            if same and hash_lines(self.lines[at : at + count]) == cited.text:
                 yield at + 1
-
-
-def _find_each(sizes: list[int], size: int) -> Iterator[int]:
-    """Where this size stands; a file has hundreds of lines, so none of it is a loop of ours."""
-    at = -1
-    for _ in range(sizes.count(size)):
-        at = sizes.index(size, at + 1)
-        yield at
+            at = lengths.find(shape, at + 1)

@@ -1,5 +1,6 @@
 """What git says of a work tree, and what this machine remembers of it: values alone."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
@@ -84,6 +85,10 @@ class RefStep:
         return self.message.startswith(("commit:", "commit (amend)", "commit (initial)"))
 
     @property
+    def picks(self) -> bool:
+        return self.message.startswith("cherry-pick")
+
+    @property
     def visits(self) -> str:
         """The branch to which HEAD went, if it did."""
         went = self.message.startswith("checkout: moving from ")
@@ -122,12 +127,15 @@ class NewCommit:
 
 
 @frozen
-class CommittedMemories:
-    """The memories whose files a commit has `beyond` another, in which folder, and `lacks`."""
+class CommittedRecords:
+    """The records whose files a commit has `beyond` another, and `lacks`, each with its object.
 
-    beyond: frozenset[RecordId] = frozenset()
-    lacks: frozenset[RecordId] = frozenset()
-    folder: str = ""
+    The `folder` is that of the first which it has beyond.
+    """
+
+    beyond: Mapping[RecordId, str]
+    lacks: Mapping[RecordId, str]
+    folder: str
 
 
 @frozen

@@ -112,7 +112,8 @@ def mark_id(record_id: str) -> int:
 
 def format_id_month(record_id: str) -> str:
     """The name of the record's folder: the month (UTC) of its id, as `yyyy-mm`."""
-    return parse_id_time(record_id).strftime("%Y-%m")
+    at = parse_id_time(record_id)
+    return f"{at.year:04}-{at.month:02}"
 
 
 def parse_id_time(record_id: str) -> datetime:

@@ -223,14 +223,15 @@ class Lineage(FrozenModel):
 
 _Line = Annotated[StrictInt, constrain(ge=0, le=10_000_000)]
 _Size = Annotated[StrictInt, constrain(ge=0, le=1_000_000_000)]
+_Shape = Annotated[str, constrain(max_length=32, pattern=r"^(?:[0-9a-f]{2})*$")]
 
 
 class Citation(FrozenModel):
     """A place in the code that a memory rests on, as it was when the memory was written.
 
     Lines `first` to `last`, or a symbol, or the whole file. `text` is the hash of the cited lines
-    (`domain.citations`), `count` are these, and `size` their characters; `around` is the hash of
-    the lines beside them; `blob` is git's hash of the file.
+    (`domain.citations`), `count` are these, `size` the sum of their lengths and `shape` the lengths
+    of the first; `around` is the hash of the lines beside them; `blob` is git's hash of the file.
     """
 
     path: Annotated[str, constrain(max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -240,6 +241,7 @@ class Citation(FrozenModel):
     text: Commit = ""
     count: _Line = 0
     size: _Size = 0
+    shape: _Shape = ""
     around: Commit = ""
     blob: Commit = ""
     commit: Commit = ""

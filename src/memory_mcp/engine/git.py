@@ -489,15 +489,19 @@ async def _tell_files(
     made = [step.new for step in steps if step.commits_work]
     with suppress(GitSilentError):
         commits = list(dict.fromkeys([before.commit, *made]))
-        ask = git.history.compare_memories
+        ask = git.history.compare_records
         first, *others = await asyncio.to_thread(ask, place.commit, commits)
-        fresh = {id_ for id_ in first.lacks if id_ not in before.ids}
+        fresh = first.lacks.keys() - before.ids
         mine = set[RecordId]().union(*(await index.ids_by_segment([own] if own else [])).values())
         if len(made) == len(steps):
             mine |= {id_ for id_ in fresh if before.precedes(id_)}
-        brought = frozenset(fresh - mine)
-        gone = first.beyond.union(*(each.beyond for each in others)) - here - await index.logged()
-        taken = [id_ for id_ in gone if id_ in before.ids or before.precedes(id_)]
+        had = {id_: blob for each in (first, *others) for id_, blob in each.beyond.items()}
+        gone = had.keys() - here - await index.logged()
+        taken = {id_ for id_ in gone if id_ in before.ids or before.precedes(id_)}
+        objects = {**first.lacks, **had}
+        changed = {id_: objects[id_] for id_ in (fresh - mine) | taken}
+        memories = await choose_memories(workspace, git, changed)
+        brought, taken = frozenset(memories - taken), taken & memories
         parts = [f"brought the files of {pluralise(len(brought))}"] if brought else []
         parts += [f"took the files of {pluralise(len(taken))} away"] if taken else []
         if parts:
@@ -505,6 +509,21 @@ async def _tell_files(
             git.tell(f"Git is on {where} now: it {' and '.join(parts)}.")
         return brought
     return frozenset()
+
+
+async def choose_memories(
+    workspace: Workspace, git: GitFollower, objects: Mapping[RecordId, str]
+) -> set[RecordId]:
+    """Those of these records that are memories; git is asked of what the index does not know.
+
+    Raises:
+        GitSilentError: git does not say.
+    """
+    kinds = await workspace.project.index.kinds(objects)
+    unknown = {blob: id_ for id_, blob in objects.items() if id_ not in kinds}
+    found = await asyncio.to_thread(git.history.find_memories, unknown) if unknown else ()
+    known = {id_ for id_, kind in kinds.items() if kind in MEMORY_KINDS}
+    return known.union(unknown[blob] for blob in found)
 
 
 async def count_memories(

@@ -356,7 +356,7 @@ def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
 
 
 def _follow_advance(look: _Look, branch: str, step: RefStep) -> None:
-    if step.message.startswith("cherry-pick"):
+    if step.picks:
         look.picked.add(step.new)
     if not step.message.startswith(_ADVANCES):
         lost = [commit.commit for commit in look.git.list_commits(step.new, step.old)]
@@ -417,8 +417,10 @@ def _keeps_files(look: _Look, step: RefStep) -> bool:
     """Whether files of memories are still here that the reset took out of the history."""
     if not look.known.with_code:
         return False
-    (found,) = look.git.compare_memories(step.new, [step.old])
-    return bool(found.beyond) and look.git.shows(step.old, step.new, found.beyond) == step.old
+    (found,) = look.git.compare_records(step.new, [step.old])
+    memories = look.git.find_memories(found.beyond.values())
+    kept = [id_ for id_, blob in found.beyond.items() if blob in memories]
+    return bool(kept) and look.git.shows(step.old, step.new, kept) == step.old
 
 
 def _find_renamed(look: _Look) -> None:
@@ -478,24 +480,37 @@ def _add_anchor(
 def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
     """Find lines of work that came as one commit, or as copies; offer what is not proved."""
     apart = _list_apart(look, away)
-    lines = _list_lines(look, apart)
     single = {c.commit: c for c in look.came if len(c.parents) == 1}
-    wanted = list(single)[-_COPIES_MAX:] if lines else []
+    wanted = list(single)[-_COPIES_MAX:] if apart else []
     made = {patch: commit for commit, patch in look.git.find_patches(wanted).items()}
-    offers: list[Offer] = []
-    for name, anchors in list(lines.items())[-_LINES_MAX:]:
-        tip = look.branches[name].commit if name in look.branches else anchors[-1].commit
-        squashed = _find_squash(look, made, tip) if made else ""
-        if squashed:
-            why = f"on {name}, all of which came with {squashed[:_SHORT]}"
+    for name, tip in _list_tips(look, apart).items() if made else ():
+        if squashed := _find_squash(look, made, tip):
+            why = f"up to {tip[:_SHORT]} of {name}, all of which came with {squashed[:_SHORT]}"
             reached = _find_reached(look, apart, tip)
             _add_anchor(look, reached, squashed, look.place.branch, why)
-            continue
+            apart = {s: anchors for s, anchors in apart.items() if s not in reached}
+    offers: list[Offer] = []
+    for name, anchors in list(_list_lines(look, apart).items())[-_LINES_MAX:]:
         offers += _offer_copies(look, name, anchors, made) if made else []
         if name in look.gone:
+            tip = look.branches[name].commit if name in look.branches else anchors[-1].commit
             segments = tuple(dict.fromkeys(s for anchor in anchors for s in anchor.segments))
             offers.append(Offer(f"gone:{name}:{tip}", f"{name} is gone", name, segments))
     return offers
+
+
+def _list_tips(look: _Look, apart: Mapping[SegmentId, Sequence[Anchor]]) -> dict[str, str]:
+    """The ends of lines of work that may have come as one commit, by the names of their branches.
+
+    What was written on one branch may lie on others by now, on which nothing was written. Of a
+    branch that git does not name any more, it is where it was last.
+    """
+    commits = {anchor.commit for anchors in apart.values() for anchor in anchors}
+    tips = dict(look.git.find_tips(commits, look.place.commit))
+    for name, anchors in list(_list_lines(look, apart).items())[-_LINES_MAX:]:
+        seen = look.branches.get(name)
+        tips.setdefault(name, seen.commit if seen else anchors[-1].commit)
+    return tips
 
 
 def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
@@ -504,10 +519,19 @@ def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
     try:
         beyond = [c for c in look.git.list_commits(tip, look.place.commit) if c.commit in came]
         start = next((c.parents[0] for c in beyond if c.parents), look.place.commit)
-        squashed = _find_made(look, made, look.git.find_patch(start, tip), tip)
+        patch = look.git.find_patch(start, tip)
+        squashed = _find_made(look, made, patch, tip)
+        picked = squashed and (squashed in look.picked or patch in _list_picked(look))
     except GitSilentError:  # they have nothing in common
         return ""
-    return "" if squashed in look.picked else squashed
+    return "" if picked else squashed
+
+
+def _list_picked(look: _Look) -> set[str]:
+    """The changes of the commits that were ever picked to the branch: it may make these anew."""
+    found = look.git.read_branch(look.place.branch, None)
+    picked = [step.new for step in (found[0] if found else ()) if step.picks]
+    return set(look.git.find_patches(picked[-_COPIES_MAX:]).values())
 
 
 def _find_made(look: _Look, made: Mapping[str, str], patch: str, tip: str) -> str:

@@ -11,7 +11,7 @@ from memory_mcp.deadlines import time_limit
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX, INDEX_PAUSE_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
@@ -203,6 +203,9 @@ class SelfHealingIndex:
 
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         return await self.run(lambda: self._index.ids(among))
+
+    async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]:
+        return await self.run(lambda: self._index.kinds(among))
 
     async def summarise_ids(self, bound: str) -> IdSummary:
         return await self.run(lambda: self._index.summarise_ids(bound))

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
-    CommittedMemories,
+    CommittedRecords,
     GitPlace,
     GitState,
     NewCommit,
@@ -43,6 +43,8 @@ class GitHistory(Protocol):
     - `find_away`: those of these commits that no head reaches, unknown ones included. Where the
       history of a shallow clone ends, only what comes after its ends is known not to lie before.
     - `find_reached`: those of these commits that a head is known to reach.
+    - `find_tips`: the newest branches, those of remotes and the gone ones of `list_left` included,
+      that reach any of these commits and that `head` does not reach.
     - `list_commits`: the commits of `new` that `old` does not reach, oldest first.
     - `find_patches`: for each commit with one parent, an id of its change that a rebase keeps.
     - `find_patch`: the same for all changes of a branch since it parted from `base` at once.
@@ -58,8 +60,9 @@ class GitHistory(Protocol):
     - `list_left`: the same for branches that are gone, which HEAD of this work tree left at commits
       that no branch reaches and git still has.
     - `list_committed`: those of these records that any commit has which git still knows.
-    - `compare_memories`: for each commit, which memories are committed with it and not with `here`,
-      and the other way round; of the first thousand records.
+    - `compare_records`: for each commit, which records are committed with it and not with `here`,
+      and the other way round. `find_memories`: which of the first thousand of these objects are
+      records of memories.
     """
 
     name: str
@@ -81,6 +84,7 @@ class GitHistory(Protocol):
     def save(self, state: GitState) -> None: ...
     def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]: ...
     def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]: ...
+    def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]: ...
     def list_commits(self, old: str, new: str) -> list[NewCommit]: ...
     def find_patches(self, commits: Sequence[str]) -> Mapping[str, str]: ...
     def find_patch(self, base: str, tip: str) -> str: ...
@@ -92,6 +96,5 @@ class GitHistory(Protocol):
     def list_tips(self) -> Mapping[str, str]: ...
     def list_left(self) -> Mapping[str, str]: ...
     def list_committed(self, records: Collection[RecordId]) -> set[RecordId]: ...
-    def compare_memories(
-        self, here: str, commits: Sequence[str]
-    ) -> Sequence[CommittedMemories]: ...
+    def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]: ...
+    def find_memories(self, objects: Collection[str]) -> set[str]: ...

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
@@ -40,7 +40,8 @@ class IndexContent(Protocol):
       `take_up` is given its `stored.compute_record_digest`, and returns it; any of these may be
       forgotten before. `list_aside` returns those of `among` that are not. `remove` removes such
       records, too, and those derived from what it removes; `Erasures.to_erase` names them.
-    - `ids` returns the records in the index, or those of `among` that are. `summarise_ids` says at
+    - `ids` returns the records in the index, or those of `among` that are. `kinds` says of which
+      kind each of `among` is that is there or set aside. `summarise_ids` says at
       once what all of them come to; the newest is below `bound`.
     - `mark_complete` states that every record is in. Until then, and after `reset`, the methods of
       the other ports raise `IndexDamagedError`, except `Erasures.to_erase`, which is needed to
@@ -54,6 +55,7 @@ class IndexContent(Protocol):
     async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]: ...
     async def take_up(self, digests: Mapping[RecordId, str]) -> set[RecordId]: ...
     async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]: ...
+    async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]: ...
     async def summarise_ids(self, bound: str) -> IdSummary: ...
     async def mark_complete(self) -> None: ...
     async def reset(self) -> None: ...

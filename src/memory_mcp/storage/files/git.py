@@ -21,7 +21,7 @@ from memory_mcp.disk import Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
     STEPS_MAX,
-    CommittedMemories,
+    CommittedRecords,
     GitPlace,
     GitState,
     NewCommit,
@@ -45,6 +45,8 @@ _STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
+_BEYOND_MAX: Final = 10_000
+"""Commits that HEAD does not reach, among which branches are followed back to memories."""
 _VERSIONS_MAX: Final = 50
 """Commits of one file among which the one is looked for that rewrote a text."""
 _FILES_MAX: Final = 200
@@ -271,6 +273,28 @@ class LocalGit:
         known = self._ask(asked, sorted(commits)) if commits else ""
         return {line.split()[0] for line in known.splitlines() if line.endswith(" commit")}
 
+    def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]:
+        left = self.list_left()
+        tips = {left[name]: name for name in reversed(list(left))}
+        listed = self._ask(
+            ["for-each-ref", f"--no-merged={head}", "--sort=refname", "--sort=committerdate",
+             "--format=%(objectname)%00%(refname:short)", "refs/heads", "refs/remotes"]
+        )  # fmt: skip
+        for line in listed.splitlines():
+            commit, name = line.split("\0")
+            tips.setdefault(commit, name)
+        beyond = self._ask(
+            ["rev-list", "--parents", "--date-order", f"--max-count={_BEYOND_MAX}", "--stdin"],
+            [*tips, f"^{head}"],
+        )  # fmt: skip
+        reaching = set[str]()
+        for line in reversed(beyond.splitlines()):
+            commit, *parents = line.split()
+            if commit in commits or not reaching.isdisjoint(parents):
+                reaching.add(commit)
+        found = [(name, commit) for commit, name in tips.items() if commit in reaching]
+        return dict(found[-_TIPS_MAX:])
+
     def list_commits(self, old: str, new: str) -> list[NewCommit]:
         said = self._ask(
             ["rev-list", f"--max-count={_COMMITS_MAX}", "--topo-order",
@@ -396,7 +420,7 @@ class LocalGit:
         )  # fmt: skip
         return {RecordId(Path(line).stem) for line in listed.splitlines()}.intersection(records)
 
-    def compare_memories(self, here: str, commits: Sequence[str]) -> Sequence[CommittedMemories]:
+    def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]:
         if not commits:
             return []
         # of a commit that is given with another one, git shows what it has beyond that
@@ -413,13 +437,11 @@ class LocalGit:
                 into = changes.get(line.strip(), [])
             elif found := _parse_change(line):
                 into.append(found)
-        blobs = [each.blob for commit in commits for each in changes[commit]]
-        memories = self._find_memories(list(dict.fromkeys(blobs))[:_RECORDS_MAX])
-        return [_sum_up(changes[commit], memories) for commit in commits]
+        return [_sum_up(changes[commit]) for commit in commits]
 
-    def _find_memories(self, blobs: Sequence[str]) -> set[str]:
-        """Those of these objects that are records of memories."""
-        parts = _OBJECT.split(self._ask(["cat-file", "--batch"], blobs)) if blobs else [""]
+    def find_memories(self, objects: Collection[str]) -> set[str]:
+        some = sorted(objects)[:_RECORDS_MAX]
+        parts = _OBJECT.split(self._ask(["cat-file", "--batch"], some)) if some else [""]
         return {blob for blob, body in zip(parts[1::2], parts[2::2], strict=True)
                 if _read_kind(body) in MEMORY_KINDS}  # fmt: skip
 
@@ -467,12 +489,12 @@ def _parse_change(line: str) -> _RecordChange | None:
     return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
 
 
-def _sum_up(changes: Sequence[_RecordChange], memories: Collection[str]) -> CommittedMemories:
-    mine = [each for each in changes if each.blob in memories]
-    return CommittedMemories(
-        beyond=frozenset(each.id for each in mine if not each.lacks),
-        lacks=frozenset(each.id for each in mine if each.lacks),
-        folder=next((each.folder for each in mine if not each.lacks), ""),
+def _sum_up(changes: Sequence[_RecordChange]) -> CommittedRecords:
+    beyond = [each for each in changes if not each.lacks]
+    return CommittedRecords(
+        beyond={each.id: each.blob for each in beyond},
+        lacks={each.id: each.blob for each in changes if each.lacks},
+        folder=beyond[0].folder if beyond else "",
     )
 
 

@@ -18,14 +18,14 @@ from collections.abc import (
     Callable,
     Collection,
     Generator,
+    Iterable,
     Iterator,
+    Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Final
-
-from pydantic_core import from_json
 
 from memory_mcp.disk import ANY_SETTING, LITTER, Disk, unavailable
 from memory_mcp.domain.ids import RecordId, format_id_month, is_record_id, list_record_ids
@@ -42,6 +42,7 @@ from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
 from memory_mcp.storage.files.trust import ProjectOwnership
 from memory_mcp.storage.stored import (
+    compute_file_digest,
     compute_json_digest,
     compute_record_digest,
     dump_record,
@@ -335,11 +336,10 @@ class LocalRecords:
             noted = self._owned.ledger.load()
         found: dict[RecordId, str] = {}
         for id_, _, data in self._read_each(record_ids):
-            with suppress(ValueError):  # no JSON
-                digest = compute_json_digest(from_json(data))
-                own = noted is None or noted.count(id_, digest) > 0
-                if own is not self._strangers:
-                    found[id_] = digest
+            digest = compute_file_digest(data)
+            own = noted is None or noted.count(id_, digest) > 0
+            if own is not self._strangers:
+                found[id_] = digest
         return found
 
     @in_thread
@@ -418,7 +418,7 @@ class LocalRecords:
 
     def _read_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, str, bytes]]:
         """The path and the bytes of those that can be read, in their order."""
-        for month, ids in groupby(filter(is_record_id, record_ids), key=format_id_month):
+        for month, ids in _group_by_month([*filter(is_record_id, record_ids)]):
             folder = f"{self.root}{os.sep}{month}"
             below = folder if self._below else ""
             try:
@@ -495,6 +495,13 @@ class LocalRecords:
             f"{path} came with the repository and is no record that can be read: it is not shown.",
             "Nothing of yours is lost. Tell whoever keeps the repository, or leave it.",
         )  # fmt: skip
+
+
+def _group_by_month(ids: Sequence[RecordId]) -> Iterable[tuple[str, Iterable[RecordId]]]:
+    """The ids by the folder of their month. They rise with time: mostly two tell it of all."""
+    if ids and (month := format_id_month(min(ids))) == format_id_month(max(ids)):
+        return [(month, ids)]
+    return groupby(ids, key=format_id_month)
 
 
 def litter_finding(path: Path, *, repaired: bool) -> Finding:

@@ -26,7 +26,7 @@ from memory_mcp.domain.limits import (
     SESSION_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Kind, Record
 from memory_mcp.domain.search import (
     Candidate,
     CorpusStatistics,
@@ -244,6 +244,11 @@ class PostgresIndex:
             return _id_set(await self.bank.rows("SELECT id FROM entry WHERE bank = :bank"))
         some = "SELECT id FROM entry WHERE bank = :bank AND id = ANY(:ids)"
         return _id_set(await self.bank.rows(some, {"ids": sorted(among)}))
+
+    async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]:
+        some = "SELECT id, kind FROM entry WHERE bank = :bank AND id = ANY(:ids)"
+        rows = await self.bank.rows(some, {"ids": sorted(among)})
+        return {RecordId(row[0]): row[1] for row in rows}
 
     async def summarise_ids(self, bound: str) -> IdSummary:
         rows = await self.bank.rows(

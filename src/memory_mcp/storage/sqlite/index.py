@@ -602,6 +602,12 @@ class SqliteIndex:
         ((found,),) = await self.file.rows(query, values)
         return _split_ids(found)
 
+    async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]:
+        some = "WHERE id IN (SELECT value FROM json_each(:ids))"
+        both = f"SELECT id, kind FROM record {some} UNION ALL SELECT id, kind FROM aside {some}"
+        rows = await self.file.rows(both, {"ids": _as_list(among)}) if among else ()
+        return {RecordId(id_): kind for id_, kind in rows}
+
     async def summarise_ids(self, bound: str) -> IdSummary:
         rows = await self.file.rows(
             "SELECT coalesce((SELECT max(id) FROM record WHERE id < :bound), ''), "

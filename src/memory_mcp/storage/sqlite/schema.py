@@ -146,18 +146,21 @@ _HIDER: Final = """
                 WHERE e.rowid = s.record AND e.kind = 'exclusion' AND e.derived
             ) AS made FROM suppression s WHERE s.target = record.id)) END"""
 
-_TALLIED: Final = """segment IS {row}.segment AND kind = {row}.kind AND layer = {row}.layer
-        AND recalled = {row}.recalled AND profile = {row}.profile AND hider = {row}.hider"""
+_TALLIED: Final = """ifnull(segment, '') = ifnull(OLD.segment, '') AND kind = OLD.kind
+        AND layer = OLD.layer AND recalled = OLD.recalled AND profile = OLD.profile
+        AND hider = OLD.hider"""
+
+# what is durable has no segment, and NULL is like no other NULL to an index
+_SORT: Final = "ifnull(segment, ''), kind, layer, recalled, profile, hider"
 
 _ADD_TO_TALLY: Final = f"""
     INSERT INTO tally
-        SELECT NEW.segment, NEW.kind, NEW.layer, NEW.recalled, NEW.profile, NEW.hider, 0
-        WHERE NOT EXISTS (SELECT 1 FROM tally WHERE {_TALLIED.format(row="NEW")});
-    UPDATE tally SET records = records + 1 WHERE {_TALLIED.format(row="NEW")};"""
+        VALUES (NEW.segment, NEW.kind, NEW.layer, NEW.recalled, NEW.profile, NEW.hider, 1)
+        ON CONFLICT ({_SORT}) DO UPDATE SET records = records + 1;"""
 
 _TAKE_FROM_TALLY: Final = f"""
-    UPDATE tally SET records = records - 1 WHERE {_TALLIED.format(row="OLD")};
-    DELETE FROM tally WHERE records < 1 AND {_TALLIED.format(row="OLD")};"""
+    UPDATE tally SET records = records - 1 WHERE {_TALLIED};
+    DELETE FROM tally WHERE records < 1 AND {_TALLIED};"""
 
 _COLUMNS: Final = """rowid INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -314,6 +317,7 @@ CREATE TABLE tally (
     segment TEXT, kind TEXT NOT NULL, layer TEXT NOT NULL, recalled INTEGER NOT NULL,
     profile INTEGER NOT NULL, hider TEXT NOT NULL, records INTEGER NOT NULL
 );
+CREATE UNIQUE INDEX tally_by_sort ON tally ({_SORT});
 CREATE INDEX tally_by_segment ON tally (segment, kind, layer, recalled, profile, hider, records);
 CREATE TRIGGER tally_insert AFTER INSERT ON record
 BEGIN{_ADD_TO_TALLY}
