@@ -685,9 +685,10 @@ class SqliteIndex:
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
 
     async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
-        # before the records: what comes between is one more in the end, and not found too few
-        marks = await self.read(_STATED, {"statement": statement})
-        ids = await self.find(view, Filters(statement=statement), limit)
+        query, own = build_query(Wanted(Filters(statement=statement), limit))
+        queries = [(_STATED, {"statement": statement}), (query, {**view_parameters(view), **own})]
+        marks, *found = await self._read_each(queries if limit else queries[:1])
+        ids = [id_ for rows in found for id_ in _ids(rows)]
         return Stated(statement, ids, reduce(int.__xor__, (row[0] for row in marks), 0))
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
