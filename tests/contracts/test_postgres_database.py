@@ -36,7 +36,7 @@ from memory_mcp.storage.postgres.database import (
 from memory_mcp.storage.postgres.heads import PostgresHeads, PostgresImportJournal
 from memory_mcp.storage.postgres.index import PostgresIndex
 from memory_mcp.storage.postgres.records import PostgresRecords
-from memory_mcp.storage.postgres.rows import Bank
+from memory_mcp.storage.postgres.rows import Bank, quote_lexeme
 from memory_mcp.storage.stored import dump_timeline
 
 pytestmark = pytest.mark.anyio
@@ -453,6 +453,22 @@ async def test_words_are_counted_in_one_statement(
     corpus = await index.corpus(["kiwi", "pear", "lemon"], seen(scribe))
     assert corpus.counts == {"kiwi": 0, "pear": 2, "lemon": 1}
     assert len(asked) == 1
+
+
+async def test_words_lead_to_entries_by_the_index_alone(bank: Bank, scribe: Scribe) -> None:
+    """Row by row, the policy would read the words that are asked for anew for each."""
+    index = PostgresIndex(bank, make_fields)
+    await index.mark_complete()
+    await index.add([scribe.record("apple pear", segment=HERE)])
+    await bank.rows("ANALYZE lookup")  # of a page the planner would read every row
+
+    async def look_up(connection: Any) -> list[int]:
+        values = {"query": quote_lexeme(await bank.number(), "pear"), "chain": [HERE]}
+        found = await fetch(connection, "SELECT look_up(:query::tsquery, :chain)", values)
+        asked = "SELECT seq_scan, idx_scan FROM pg_stat_xact_user_tables WHERE relname = 'lookup'"
+        return [len(found), *(await fetch(connection, asked, {}))[0]]
+
+    assert await bank.transact(look_up) == [1, 0, 1]
 
 
 async def test_a_connection_plans_a_statement_once(postgres_url: str, scribe: Scribe) -> None:

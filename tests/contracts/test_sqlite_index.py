@@ -477,3 +477,30 @@ async def test_what_is_set_aside_is_found_without_a_list_of_all_that_is_missing(
 
     assert await index.list_aside({RecordId(f"{number}") for number in range(1_000)}) == set()
     assert len(str(asked)) < 100
+
+
+async def test_a_statement_is_looked_up_in_one_visit(
+    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each addition looks it up three times; under the lock it asks for the mark alone."""
+    record = scribe.record("apple pear")
+    await index.mark_complete()
+    await index.add([record])
+    visits: list[int] = []
+    each, one = index.file.rows_of_each, index.file.rows
+
+    async def count_each(queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
+        visits.append(len(queries))
+        return await each(queries)
+
+    async def count_one(statement: str, values: Any = ()) -> Rows:
+        visits.append(1)
+        return await one(statement, values)
+
+    monkeypatch.setattr(index.file, "rows_of_each", count_each)
+    monkeypatch.setattr(index.file, "rows", count_one)
+    await index.find_stated(seen(scribe), record.statement, 1)  # the first asks if all is in
+    visits.clear()
+    assert (await index.find_stated(seen(scribe), record.statement, 9)).ids == [record.id]
+    assert not (await index.find_stated(seen(scribe), record.statement, 0)).ids
+    assert visits == [2, 1]

@@ -356,6 +356,29 @@ def test_an_outdated_memory_takes_no_place_in_any_section() -> None:
     assert drop_outdated({"facts": [old], "decisions": [new]}) == {"facts": [], "decisions": [new]}
 
 
+def test_what_was_compared_before_is_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is rendered after each write: of its memories one is new."""
+    texts = [text for pair in OUTDATES for text in pair]
+    records = [_record(at, text) for at, text in enumerate(texts, 1)]
+    glances: list[bytes] = []
+
+    def glance(one: bytes, other: bytes) -> bool:
+        glances.append(one)
+        return may_bear(one, other)
+
+    monkeypatch.setattr("memory_mcp.text.truths.marks.may_bear", glance)
+    for many in (len(records) - 1, len(records), len(records)):
+        glances.clear()
+        some = records[:many]
+        outdated = mark_truths(some).outdated
+        assert drop_outdated({"": some}) == {"": [r for r in some if r.id not in outdated]}
+        assert outdated
+    assert not glances
+    older = drop_outdated({"": [*records[:-1], _record(len(records), "Nothing of all that.")]})
+    assert len(glances) == len(records) - 1
+    assert older[""]
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -44,6 +44,7 @@ from memory_mcp.ports.index import PARTIAL_ANSWERS
 from memory_mcp.storage.postgres.database import Rows, fetch
 from memory_mcp.storage.postgres.rows import (
     INSERT,
+    LEXEME,
     Bank,
     count_terms,
     dump_rows,
@@ -81,20 +82,22 @@ CANDIDATE: Final = (
 
 _CORPUS: Final = f"""
     {CHAIN},
+    asked AS MATERIALIZED (
+        SELECT term, :bank || ':' || term AS lexeme FROM unnest(string_to_array(:terms, ' ')) term),
     waiting AS MATERIALIZED (SELECT row FROM uncounted WHERE bank = :bank),
     fresh AS (
-        SELECT lexeme, count(*) AS records FROM entry, unnest(tsvector_to_array(words)) lexeme
-        WHERE row = ANY(ARRAY(SELECT row FROM waiting)) AND recalled AND lexeme = ANY(
-            ARRAY(SELECT :bank || ':' || term FROM unnest(:terms::text[]) term))
-        GROUP BY lexeme),
+        SELECT asked.term, count(*) AS records
+        FROM entry CROSS JOIN LATERAL unnest(tsvector_to_array(words)) held (lexeme)
+        JOIN asked USING (lexeme)
+        WHERE row = ANY(ARRAY(SELECT row FROM waiting)) AND recalled GROUP BY asked.term),
     counted AS MATERIALIZED (
-        SELECT asked.term, asked.query::tsquery, coalesce(fresh.records, 0) + coalesce((
+        SELECT asked.term, coalesce(fresh.records, 0) + coalesce((
             SELECT term.records FROM term
             WHERE term.bank = :bank AND term.term = asked.term), 0) AS records
-        FROM unnest(:terms::text[], :queries::text[]) asked (term, query)
-        LEFT JOIN fresh ON fresh.lexeme = :bank || ':' || asked.term),
+        FROM asked LEFT JOIN fresh USING (term)),
     rare AS MATERIALIZED (
-        SELECT * FROM counted WHERE records BETWEEN 1 AND {RARE_TERM_RECORDS_MAX}),
+        SELECT term, {LEXEME}::tsquery AS query FROM counted
+        WHERE records BETWEEN 1 AND {RARE_TERM_RECORDS_MAX}),
     holding AS MATERIALIZED (
         SELECT r.words FROM (
             SELECT string_agg(query::text, ' | ')::tsquery AS query FROM rare HAVING count(*) > 0
@@ -308,12 +311,8 @@ class PostgresIndex:
         await self.bank.database.aclose()
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        asked, number = sorted(set(terms)), await self.bank.number()
-        values = {
-            "terms": asked,
-            "queries": [quote_lexeme(number, term) for term in asked],
-        }
-        (_, records, waiting), *rows = await self._read(_CORPUS, {**view_values(view), **values})
+        values = {**view_values(view), "terms": " ".join(sorted(set(terms)))}
+        (_, records, waiting), *rows = await self._read(_CORPUS, values)
         if waiting > _UNCOUNTED_MAX:
             await count_terms(self.bank)
         counts = {term: count for term, count, _ in rows}

@@ -70,7 +70,8 @@ _COUNT_LOCKS: Final = 730_581
 
 _COUNT: Final = """
     WITH taken AS (DELETE FROM uncounted WHERE bank = :bank RETURNING row),
-    counted AS MATERIALIZED (SELECT entry.* FROM taken JOIN entry USING (row)),
+    counted AS MATERIALIZED (
+        SELECT * FROM entry WHERE row = ANY(ARRAY(SELECT row FROM taken))),
     held AS (
         SELECT lexeme, count(*) AS records FROM counted, unnest(tsvector_to_array(words)) lexeme
         WHERE recalled GROUP BY lexeme),
@@ -78,12 +79,11 @@ _COUNT: Final = """
         INSERT INTO term (bank, term, records)
         SELECT :bank, substr(lexeme, :prefix), records FROM held
         ON CONFLICT (bank, term) DO UPDATE SET records = term.records + excluded.records
-        RETURNING term),
+        RETURNING term, xmax = 0 AS is_new),  -- xmax is who updated it
     trigrams AS (
         INSERT INTO trigram (bank, trigram, term)
         SELECT DISTINCT :bank, substr(term, n, 3), term
-        FROM terms CROSS JOIN LATERAL generate_series(1, length(term) - 2) n
-        WHERE NOT EXISTS (SELECT FROM term t WHERE t.bank = :bank AND t.term = terms.term))
+        FROM terms CROSS JOIN LATERAL generate_series(1, length(term) - 2) n WHERE is_new)
     UPDATE bank SET (records, marks, length) = (
         SELECT bank.records + count(*), bank.marks # coalesce(bit_xor(mark), 0),
             bank.length + coalesce(sum(length), 0) FROM counted)
@@ -223,6 +223,10 @@ def make_words(number: int, fields: SearchFields) -> str:
         if term
     )
 
+
+LEXEME: Final = r"""format('''%s:%s''', :bank,
+    replace(replace(term, '\', '\\'), '''', ''''''))"""
+"""What `quote_lexeme` makes of a `term`, in SQL."""
 
 _MARKS: Final = "?"
 """What may stand before a term (`ranking.analysis.ASKED_MARK`) and is no part of it."""

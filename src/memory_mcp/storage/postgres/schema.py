@@ -392,9 +392,18 @@ _NEWEST_OF_LAYER: Final = """
 CREATE INDEX entry_of_layer ON entry (bank, layer, id) WHERE layer <> 'archival';
 """
 
+_LOOKED_UP: Final = """
+-- Words lead to entries by the index alone. Row by row, the policy would read the words anew for
+-- each; and what was added last would stand in a list that every search goes through.
+ALTER FUNCTION look_up(tsquery) SET enable_seqscan = off;
+ALTER FUNCTION look_up(tsquery, text[]) SET enable_seqscan = off;
+ALTER INDEX lookup_by_lexeme SET (fastupdate = off);
+SELECT gin_clean_pending_list('lookup_by_lexeme');
+"""
+
 MIGRATIONS: Final = (
     _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS, _PLACES,
-    _NEWEST_OF_LAYER,
+    _NEWEST_OF_LAYER, _LOOKED_UP,
 )  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 

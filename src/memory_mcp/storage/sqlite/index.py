@@ -700,9 +700,10 @@ class SqliteIndex:
         return (await self.find_each(view, [Wanted(filters, limit, best)]))[0]
 
     async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
-        # before the records: what comes between is one more in the end, and not found too few
-        marks = await self.read(_STATED, {"statement": statement})
-        ids = await self.find(view, Filters(statement=statement), limit)
+        query, own = build_query(Wanted(Filters(statement=statement), limit))
+        queries = [(_STATED, {"statement": statement}), (query, {**view_parameters(view), **own})]
+        marks, *found = await self._read_each(queries if limit else queries[:1])
+        ids = [id_ for rows in found for id_ in _ids(rows)]
         return Stated(statement, ids, reduce(int.__xor__, (row[0] for row in marks), 0))
 
     async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
@@ -884,7 +885,7 @@ class SqliteIndex:
         """
         return await self._when_complete(await self.file.rows(statement, values or {}))
 
-    async def _read_each(self, queries: Sequence[tuple[str, Values]]) -> list[Rows]:
+    async def _read_each(self, queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
         return await self._when_complete(await self.file.rows_of_each(queries))
 
     async def _when_complete(self, answer: T) -> T:

@@ -1,17 +1,19 @@
 """Finds among memories those that others of them bring up to date or contradict."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from datetime import datetime
 from itertools import combinations
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.frozen import frozen
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
-from memory_mcp.text.truths.outlines import may_bear
+from memory_mcp.text.truths.outlines import may_bear, pack_outline
 
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 
@@ -70,8 +72,52 @@ def join_title(record: Record, other: Record) -> str:
 def drop_outdated(sections: Mapping[str, Sequence[Record]]) -> dict[str, Sequence[Record]]:
     """The records of each section without those that another one of any section outdates."""
     records = {record.id: record for found in sections.values() for record in found}
-    marks = mark_truths(list(records.values()))
+    stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.created_at, r.id))
+    outdated = _find_outdated({_make_key(record): record for record in stating})
     return {
-        name: [record for record in found if record.id not in marks.outdated]
+        name: [record for record in found if record.id not in outdated]
         for name, found in sections.items()
     }
+
+
+_Key = tuple[RecordId, datetime, str, str]
+"""A memory, and what its comparison with another one depends on."""
+
+
+class _Group(NamedTuple):
+    """Memories of which each two were compared, and of those that are outdated, by what."""
+
+    keys: frozenset[_Key]
+    outdated: frozenset[tuple[_Key, _Key]]
+
+
+_GROUPS_KEPT: Final = 8
+_compared: Final = deque([_Group(frozenset(), frozenset())], maxlen=_GROUPS_KEPT)
+"""What is shown is rendered after each write, and differs by what was written."""
+
+
+def _make_key(record: Record) -> _Key:
+    return record.id, record.created_at, record.title, record.content
+
+
+def _find_outdated(stating: Mapping[_Key, Record]) -> set[RecordId]:
+    """Those that a later one of these, which are in order, replaces.
+
+    Two that were compared together before are not compared again.
+    """
+    known = max(_compared, key=lambda group: len(group.keys & stating.keys()))
+    order = [*stating]
+    new = [at for at, key in enumerate(order) if key not in known.keys]
+    outdated = {pair for pair in known.outdated if stating.keys() >= {*pair}}
+    outlines = [pack_outline(record) for record in stating.values()] if new else []
+    for at, older in enumerate(order):
+        later = range(at + 1, len(order)) if at in new else [each for each in new if each > at]
+        for after in later:
+            if may_bear(outlines[at], outlines[after]):
+                old, newer = stating[older], stating[order[after]]
+                texts = join_title(old, newer), join_title(newer, old)
+                if isinstance(compare_statements(*texts), Outdates):
+                    outdated.add((older, order[after]))
+    if new:
+        _compared.append(_Group(frozenset(stating), frozenset(outdated)))
+    return {older[0] for older, _ in outdated}
