@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from corpus import Corpus
+from floor import measure_floor
 from house import filled
 from report import Table, p50, p95
 from wire import SERVER, started
@@ -17,9 +18,10 @@ from memory_mcp.build import BuiltWorkspace
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 
-__all__ = ["measure_adds", "write_bare"]
+__all__ = ["measure_adds", "measure_floor_of_files", "write_bare"]
 
 _ADDS: Final = 200
+_RECORD_BYTES: Final = 1_000
 _UNCOMPARED: Final = MergePolicy(topk=0, fallback_enabled=False)
 
 
@@ -79,6 +81,18 @@ async def _in_turn(
             plain.append(took_plain)
             disk.append(bare * 1e3)
     return adds, plain, disk, met
+
+
+async def measure_floor_of_files(folder: Path, size: int) -> Table:
+    """An addition over stdio to the project of that many memories, beside the floor."""
+    there = folder / str(size)
+    async with filled(there, size):
+        pass
+
+    async def write() -> None:
+        write_bare(there / "bare", b"x" * _RECORD_BYTES)
+
+    return await measure_floor(there, f"Files, {size:,} memories", ("one durable write", write))
 
 
 def _find_file(folder: Path, record_id: str) -> Path:

@@ -16,7 +16,7 @@ from typing import Final
 
 from cold_start import measure_start
 from commands import measure_commands
-from durable_add import measure_adds
+from durable_add import measure_adds, measure_floor_of_files
 from footprint import measure_footprint
 from growth import measure_growth
 from hook_start import measure_hooks
@@ -117,6 +117,8 @@ async def _measure(  # noqa: C901, PLR0912  # a line for each part
                         show(table)
         case "add":
             show(await measure_adds(folder, sizes))
+            for size in sizes:
+                show(await measure_floor_of_files(folder, size))
         case "model":
             if given.model_home is None:
                 print("\nRecall by meaning: not measured; --model-home DIR says where a model is.")

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from bulk import fill_in_bulk
 from corpus import Corpus
+from floor import measure_floor, read_processor
 from house import filled, settings_in
 from report import Table, p50, p95
 
@@ -48,6 +49,7 @@ async def measure_postgres(folder: Path, size: int, server: str) -> AsyncGenerat
             sides.append(await stack.enter_async_context(filled(folder / "files", size)))
         await _run(url, "VACUUM ANALYZE")  # as autovacuum does, where it is on
         yield await _compare(sides, size, url)
+    yield await _measure_floor(there, size, url)
     many = Table(
         f"Many clients of one database of {size:,}, {_CALLS_OF_MANY} calls in all",
         ("clients", "servers", "adds a second", "p95 (ms)", "searches a second", "p95 (ms)"),
@@ -94,14 +96,30 @@ async def _processor(database: Postgres) -> float:
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
         "AND pid <> pg_backend_pid()"
     )
-    return time.process_time() * 1e3 + _read_processor([row[0] for row in rows])
+    return time.process_time() * 1e3 + read_processor([row[0] for row in rows])
 
 
-def _read_processor(pids: Sequence[int]) -> float:
-    with suppress(OSError):
-        read = [Path(f"/proc/{pid}/schedstat").read_text("ascii") for pid in pids]
-        return sum(int(text.split()[0]) for text in read) / 1e6
-    return 0.0
+async def _measure_floor(folder: Path, size: int, url: str) -> Table:
+    bare = Postgres(url, Principal("", "", ""))
+
+    async def insert() -> None:
+        await bare.rows(_BARE, {"text": "x" * 1_000})
+
+    async def list_backends() -> list[int]:
+        asked = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        return [row[0] for row in await bare.rows(asked)]
+
+    try:
+        return await measure_floor(
+            folder,
+            f"PostgreSQL, {size:,} memories",
+            ("one insert, committed", insert),
+            list_backends,
+            MEMORY_PROVIDER="postgres",
+            MEMORY_POSTGRES_URL=url,
+        )
+    finally:
+        await bare.aclose()
 
 
 async def _measure_many(
