@@ -84,7 +84,7 @@ def note_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(most)
         return least
 
-    monkeypatch.setattr("memory_mcp.engine.recovery.random.uniform", draw)
+    monkeypatch.setattr("random.uniform", draw)
     return waited
 
 

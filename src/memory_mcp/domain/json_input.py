@@ -58,6 +58,8 @@ def load_json(data: bytes, values_max: int = JSON_VALUES_MAX) -> Any:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"no UTF-8 at byte {error.start:,}") from error
+    if text.startswith("\ufeff"):
+        raise ValueError("no JSON: it begins with a byte order mark (BOM)")
     try:
         return _STRICT.decode(text)
     except json.JSONDecodeError as error:

@@ -71,16 +71,15 @@ def _format(fields: object) -> bytes:
     return to_json(fields, indent=1) + b"\n"
 
 
-def load_record(data: bytes, where: str, record_id: str) -> tuple[Record, object]:
-    """Load the record of this id from its bytes, with the JSON that it was made of.
+def load_record(data: bytes, where: str, record_id: str) -> Record:
+    """Load the record of this id from its bytes.
 
     Raises:
         StoreDamagedError: these are not a whole record, or one of another id.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
     try:
-        fields = _parse_fields(data, where)
-        record = Record.model_validate(fields)
+        record = parse_record(data, where)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(
             f"{where} is damaged ({explain_parse_error(error)}). It is left as it is; restore it "
@@ -88,7 +87,7 @@ def load_record(data: bytes, where: str, record_id: str) -> tuple[Record, object
         ) from error
     if record.id != record_id:
         raise StoreDamagedError(f"{where} holds the record {record.id!r}; each is named by its id.")
-    return record, fields
+    return record
 
 
 def parse_record(data: bytes, where: str) -> Record:
@@ -98,17 +97,13 @@ def parse_record(data: bytes, where: str) -> Record:
         ValueError, KeyError, TypeError, RecursionError: they are no valid record.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
-    return Record.model_validate(_parse_fields(data, where))
-
-
-def _parse_fields(data: bytes, where: str) -> object:
     if len(data) > RECORD_BYTES_MAX:
         raise ValueError(f"{len(data):,} bytes; a record has {RECORD_BYTES_MAX:,} at most")
     fields = load_json(data)
     version = fields["schema_version"]
     if version > SCHEMA_VERSION:
         raise NewerSchemaError(where, version, SCHEMA_VERSION)
-    return fields
+    return Record.model_validate(fields)
 
 
 def explain_parse_error(error: Exception) -> str:
@@ -132,7 +127,7 @@ def compute_digest(data: bytes) -> str:
 def compute_file_digest(data: bytes) -> str:
     """The digest of a record from its file, whichever line ends git gave that: no text has any.
 
-    Of a file that is formatted as this program does not, it is a digest that nobody noted.
+    It is that of `compute_record_digest`, if the file is formatted as this program does.
     """
     return compute_digest(data.replace(b"\r\n", b"\n"))
 
@@ -140,17 +135,6 @@ def compute_file_digest(data: bytes) -> str:
 def compute_record_digest(record: Record) -> str:
     """The digest of a record, however its file is formatted."""
     return compute_digest(_format(record.as_json()))
-
-
-def compute_json_digest(fields: object) -> str:
-    """The same from the JSON of a file that has what this machine writes, and in that order.
-
-    Of any other file it is a digest that nobody noted, or '' if it has none.
-    """
-    try:
-        return compute_digest(_format(fields))
-    except ValueError:  # half a surrogate pair in a field that is no record's
-        return ""
 
 
 def parse_head(where: str, data: bytes, earlier: Timeline = EMPTY_TIMELINE) -> Head:

@@ -43,7 +43,6 @@ from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse
 from memory_mcp.storage.files.trust import ProjectOwnership
 from memory_mcp.storage.stored import (
     compute_file_digest,
-    compute_json_digest,
     compute_record_digest,
     dump_record,
     load_record,
@@ -65,8 +64,8 @@ _OWN_WRITES_SECONDS: Final = 1.0
 """A folder that only this process seems to write to is listed so often, not after each write: ten
 thousand names take 6 ms."""
 
-_IsOwn = Callable[[Record, object], bool]
-"""Whether the record of a file with these fields belongs to a store, not to the other one."""
+_IsOwn = Callable[[Record, bytes], bool]
+"""Whether the record of a file with these bytes belongs to a store, not to the other one."""
 
 
 class RecordFolder:
@@ -398,12 +397,12 @@ class LocalRecords:
             return None
         path = self.path(record_id)
         try:
-            record, fields = _read(str(path), self._below)
+            record, data = _read(str(path), self._below)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if self._tell_own()(record, fields) else None
+        return record if self._tell_own()(record, data) else None
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         """Those that can be read: the doctor names the others, which must not hide these."""
@@ -411,8 +410,8 @@ class LocalRecords:
         is_own = self._tell_own()
         for id_, path, data in self._read_each(record_ids):
             with suppress(StoreError):
-                record, fields = load_record(data, path, id_)
-                if is_own(record, fields):
+                record = load_record(data, path, id_)
+                if is_own(record, data):
                     found.append(record)
         return found
 
@@ -434,13 +433,13 @@ class LocalRecords:
         """Tells, by what is trusted and noted now, which records belong to this store."""
         strangers = self._strangers
         if self._owned is None or self._owned.trusted():
-            return lambda _record, _fields: not strangers
+            return lambda _record, _data: not strangers
         noted = self._owned.ledger.load()
 
-        def is_own(record: Record, fields: object) -> bool:
-            # git may have changed a file, but nearly never has
+        def is_own(record: Record, data: bytes) -> bool:
+            # somebody may have formatted a file anew, but nearly never has
             own = record.id in noted.names and (
-                noted.count(record.id, compute_json_digest(fields)) > 0
+                noted.count(record.id, compute_file_digest(data)) > 0
                 or noted.count(record.id, compute_record_digest(record)) > 0
             )
             return own is not strangers
@@ -466,8 +465,8 @@ class LocalRecords:
             )  # fmt: skip
         try:
             # the way to the folder was looked at when it was listed
-            record, fields = _read(path, folder if self._below else "")
-            if is_own(record, fields):
+            record, data = _read(path, folder if self._below else "")
+            if is_own(record, data):
                 return record
             # a stranger's, or this machine's once, and then changed by somebody
             ours = self._owned and self._owned.ledger.written([record.id])
@@ -531,8 +530,8 @@ def read_record(path: Path, below: str = "") -> Record:
     return _read(str(path), below)[0]
 
 
-def _read(path: str, below: str) -> tuple[Record, object]:
-    """Read the record in a file, and the JSON that it was made of. Follow no link below `below`.
+def _read(path: str, below: str) -> tuple[Record, bytes]:
+    """Read the record in a file, and its bytes. Follow no link below `below`.
 
     Raises:
         FileNotFoundError: there is none.
@@ -541,4 +540,5 @@ def _read(path: str, below: str) -> tuple[Record, object]:
         NewerSchemaError: a newer memory-mcp wrote it.
     """
     name = path.rpartition(os.sep)[2].removesuffix(_SUFFIX)
-    return load_record(read_file(path, RECORD_BYTES_MAX, below), path, name)
+    data = read_file(path, RECORD_BYTES_MAX, below)
+    return load_record(data, path, name), data

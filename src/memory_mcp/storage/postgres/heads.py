@@ -228,7 +228,7 @@ class PostgresImportJournal:
             if head["records"] != len(lines):
                 raise ValueError("rows are missing")  # noqa: TRY301  # one way to be damaged
             texts = zip(rows[1:], lines, strict=True)
-            return [load_record(r["json"].encode(), where, line["id"])[0] for r, line in texts]
+            return [load_record(r["json"].encode(), where, line["id"]) for r, line in texts]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreDamagedError(
                 f"{where} is damaged. Delete its rows and import again: what came before stays, "

@@ -141,7 +141,7 @@ class PostgresRecords:
             return error
 
     def _load(self, row: Any) -> Record:
-        return load_record(row["json"].encode(), self._where(row["id"]), row["id"])[0]
+        return load_record(row["json"].encode(), self._where(row["id"]), row["id"])
 
     def _where(self, record_id: str) -> str:
         return f"record {record_id} in {self._bank.database.name}"

@@ -18,7 +18,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import PassageVectors, SearchFields
 from memory_mcp.storage.stored import (
     compute_checksum,
-    compute_json_digest,
+    compute_record_digest,
     describe_entry,
     pack_signs,
 )
@@ -98,7 +98,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
 VERSION: Final = 18
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
-DIGEST: Final = "931d056f51472d8d8914f83c1bc6a9d5d85b00c71fb816a2b7fd370f6fd1b22c"
+DIGEST: Final = "73eaa86cff7994ae168cf03ef4b2bb4a47d203380324ff30aea4366bc9d7e2e6"
 """Of the tables that `SCHEMA` makes: to make them takes as long as all else that opening does."""
 
 BLOCK_BITS: Final = 11
@@ -416,7 +416,7 @@ def record_row(record: Record, fields: SearchFields) -> Sequence[object]:
 
     Its columns are those of `describe_entry`, in order, and the digest.
     """
-    values = (*describe_entry(record, fields).values(), compute_json_digest(record.as_json()))
+    values = (*describe_entry(record, fields).values(), compute_record_digest(record))
     return [
         json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value
         for value in values
