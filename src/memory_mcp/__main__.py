@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Run the command line, and end with it: what is printed and stored needs no orderly end."""
+    """Run the command line. A command ends with it: what it prints and stores is there by then."""
     try:
         if sys.argv[1:2] == ["hook"] and not {"-h", "--help"}.intersection(sys.argv[2:]):
             from memory_mcp.hooks.run import main as hook
@@ -29,6 +29,9 @@ def main() -> int:
         from memory_mcp.shutdown import INTERRUPTED, describe_interruption, end_now
 
         return end_now(INTERRUPTED, describe_interruption())
+    if sys.argv[1:2] == ["serve"]:  # a tracer that it was started with sends what it still has
+        shutdown.end_within(shutdown.ENDING_SECONDS_MAX, status)
+        return status
     # to take apart what was imported takes a twentieth of a short command, and a thread that is
     # left behind would delay it
     return shutdown.end_now(status)

@@ -235,6 +235,23 @@ def test_a_command_takes_nothing_apart_when_it_is_done() -> None:
         assert "apart" not in done.stdout
 
 
+def test_a_server_ends_in_order(tmp_path: Path) -> None:
+    """What it is instrumented with, for spans of its calls, sends the last of them at its end."""
+    script = (
+        "import atexit, sys\n"
+        "from memory_mcp.__main__ import main\n"
+        "atexit.register(print, 'sent', file=sys.stderr)\n"
+        "sys.argv[1:] = ['serve']\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+
+    assert done.stderr.endswith("sent\n")
+
+
 def test_a_command_hardly_looks_for_garbage(run: Run) -> None:
     """It imports as it goes and leaves none, and ends before there is much."""
     run("add", "Tea is green.")
