@@ -318,6 +318,16 @@ async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> Non
         assert states == ["holds", "has changed since", "is gone"]
 
 
+async def test_a_file_that_begins_with_a_mark_has_its_first_symbol(
+    settings: Settings, source: Path
+) -> None:
+    """Python runs it, and editors on Windows write the mark."""
+    source.write_bytes(b"\xef\xbb\xbfdef issue():\n    return 1\n")
+    async with agent(settings, "auto") as client:
+        await cite(client, "src/auth/jwt.py#issue")
+        assert (await found(client))["cites"] == ["src/auth/jwt.py#issue holds"]
+
+
 @pytest.mark.parametrize(
     ("place", "why"),
     [
@@ -328,7 +338,7 @@ async def test_what_is_gone_stands_last(settings: Settings, source: Path) -> Non
         (".git/config", "belongs to git"),
         ("src/../.GIT/config", "belongs to git"),
         ("src/auth/jwt.py:40-72", "ends after the file, which has 13 lines"),
-        ("src/auth/jwt.py:9-8", "is no place in the code"),
+        ("src/auth/jwt.py:9-8", "from the first line to the last"),
         ("src/auth/jwt.py#nothing", "does not declare"),
         ("src/link.py", "cannot be cited"),
         ("src/picture.png", "is no text"),

@@ -295,7 +295,10 @@ def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation 
     """The citation of a place as it is now, or what is wrong with it."""
     place = parse_place(written)
     if place is None:
-        return "is no place in the code: write path, path:12-20 or path#name"
+        return (
+            "is no place in the code: write path, path:12-20 (from the first line to the last) "
+            "or path#name"
+        )
     file = files.read(place.path)
     if isinstance(file, str):
         return file

@@ -26,7 +26,10 @@ from memory_mcp.frozen import frozen
 from memory_mcp.timeline.standing import group_by_segment, list_anchors
 
 _SHORT: Final = 8
-_NO_GIT: Final = "There is no git work tree here, or MEMORY_GIT is off: nothing follows git."
+_NO_GIT: Final = (
+    "Nothing follows git here: this is no git work tree, or MEMORY_GIT is off. "
+    "`memory-mcp config` says whether it is, and who set it."
+)
 _ERASING: Final = "The memories themselves stay as they are."
 _FIRST: Final[Mapping[str, str]] = {
     "no commit": "Commit something first.",
@@ -211,8 +214,12 @@ async def _take_back(
 
 
 def _require_git(workspace: Workspace) -> GitFollower:
-    if workspace.git is None or workspace.git.mode == "off":
-        raise InvalidRequestError(f"{_NO_GIT} Choose one with `memory-mcp git mark` or `follow`.")
+    if workspace.git is None:
+        raise InvalidRequestError(_NO_GIT)
+    if workspace.git.mode == "off":
+        raise InvalidRequestError(
+            "Git is not followed in this project. `memory-mcp git mark` or `follow` begins with it."
+        )
     if why := PAUSES.get(workspace.git.pause):
         first = _FIRST.get(workspace.git.pause, "")
         raise InvalidRequestError(f"Git is not followed at the moment: {why}. {first}".rstrip())

@@ -161,7 +161,7 @@ class LocalCode:
         if b"\0" in data[:_BINARY_BYTES]:
             return "is no text"
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324  # git's own
-        return CodeFile(path, blob, data.decode(errors="replace"))
+        return CodeFile(path, blob, data.decode("utf-8-sig", errors="replace"))
 
     def list_similar(self, path: str) -> Sequence[str]:
         folder, _, name = path.rpartition("/")
