@@ -252,6 +252,23 @@ async def test_the_commit_that_rewrote_a_text_is_named(
         assert f"{FACT} ({said})" in text_of(await client.call_tool("memory_context", {}))
 
 
+@pytest.mark.parametrize("place", [SYMBOL, LINES])
+async def test_the_commit_that_removed_a_text_is_named(
+    settings: Settings, source: Path, place: str
+) -> None:
+    """Not the one that rewrote it before."""
+    folder = source.parents[2]
+    async with agent(settings, "auto") as client:
+        await cite(client, place)
+        change(source, CODE.replace("self.forget(token)", "pass"))
+        commit_all(folder, "rewritten")
+        git(folder, "rm", "-q", FILE)
+        commit_all(folder, "removed")
+        removed = git(folder, "rev-parse", "HEAD")[:8]
+        prompt = await client.get_prompt("review_stale", {})
+        assert f"{place} (removed in {removed}) is gone" in str(prompt.messages[0].content)
+
+
 @pytest.mark.parametrize("committed", [False, True])
 def test_no_commit_is_named_that_did_not_rewrite_a_text(
     settings: Settings, source: Path, *, committed: bool

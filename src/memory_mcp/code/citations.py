@@ -124,9 +124,11 @@ def name_change(
     place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
 
     def stands(file: CodeFile) -> bool:
-        return file.blob == cited.blob or _find_cited(file, place, cited) is not None
+        """What is gone now was still there when it was only rewritten."""
+        state = _check_file(file, place, cited).state
+        return state == "holds" or (state == "changed" and checked.state == "gone")
 
-    about = (str(place), cited.commit, cited.blob, cited.text)
+    about = (str(place), checked.state, cited.commit, cited.blob, cited.text)
     commit = files.find_change(cited.path, cited.commit, about, stands, wait=wait)
     return replace(checked, commit=commit[:_SHORT]) if commit else checked
 
