@@ -339,7 +339,7 @@ async def test_a_file_that_begins_with_a_mark_has_its_first_symbol(
     settings: Settings, source: Path
 ) -> None:
     """Python runs it, and editors on Windows write the mark."""
-    source.write_bytes(b"\xef\xbb\xbfdef issue():\n    return 1\n")
+    change(source, "\ufeffdef issue():\n    return 1\n")
     async with agent(settings, "auto") as client:
         await cite(client, "src/auth/jwt.py#issue")
         assert (await found(client))["cites"] == ["src/auth/jwt.py#issue holds"]
