@@ -542,11 +542,8 @@ async def _tell_offers(
 ) -> GitState:
     """Tell each offer once; the state that remembers it."""
     offered = list(found.state.offered)
-    anchored = group_by_segment(list_anchors(timeline).values())
     for offer in found.offers:
-        count = await count_memories(
-            workspace, timeline, [s for s in offer.segments if s in anchored]
-        )
+        count = await count_memories(workspace, timeline, offer.segments)
         if offer.key not in offered and count:
             offered.append(offer.key)
             git.tell(describe_offer(offer, count))

@@ -110,6 +110,7 @@ class _Look:
     picked: set[str] = field(default_factory=set[str])
     notes: list[str] = field(default_factory=list[str])
     gone: set[str] = field(default_factory=set[str])
+    left: dict[str, list[RefStep]] = field(default_factory=dict[str, list[RefStep]])
     rest: dict[str, Sequence[RefStep]] = field(default_factory=dict[str, Sequence[RefStep]])
     rewrites: list["_Rewrite"] = field(default_factory=list["_Rewrite"])
 
@@ -141,7 +142,7 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
     away = git.find_away(asked, tree.heads)
     tree = tree.model_copy(update={"asked": asked, "away": frozenset(away)})
-    offers = _find_arrivals(look, away) if away and place.branch else []
+    offers = _find_arrivals(look, away) if place.branch else []
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
         "trees": {**state.trees, git.name: tree},
@@ -175,6 +176,8 @@ def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
     """
     begun = seen.moves if seen else 0
     steps = _join_steps(look.git.list_steps(begun))
+    if seen:
+        look.left = _list_left(steps, "" if seen.detached else seen.branch)
     visits = [at for at, step in enumerate(steps) if step.visits][-BRANCHES_SEEN_MAX:]
     detached = _list_detached(steps, now=not look.place.branch) if begun else ()
     for at, step in enumerate(steps):
@@ -188,6 +191,24 @@ def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
             _follow_detached(look, step)
     if visits and begun:
         look.closed.update(look.claims.keys() - look.known.written)
+
+
+def _list_left(steps: Sequence[RefStep], branch: str) -> dict[str, list[RefStep]]:
+    """What HEAD did on each branch that it has left since; it stood on `branch` before.
+
+    Only where git says that HEAD went to the branch and that it left the same one. A detached HEAD
+    may be said to go to a branch, and a rebase goes to one without a word.
+    """
+    left: dict[str, list[RefStep]] = {}
+    made: list[RefStep] = []
+    for step in steps:
+        if not step.leaves:
+            made.append(step)
+            continue
+        if step.leaves == branch:
+            left.setdefault(branch, []).extend(made)
+        branch, made = step.visits, []
+    return left
 
 
 def _list_detached(steps: Sequence[RefStep], *, now: bool) -> set[int]:
@@ -213,11 +234,11 @@ def _read_branch(look: _Look, branch: str, until: str = "") -> None:
     """Follow what became of the branch; with `until`, up to that commit, and the rest later."""
     seen, begun = look.branches.get(branch), ""
     found = look.git.read_branch(branch, seen)
+    if found is None and branch not in look.rest:
+        found = _read_gone(look, branch, seen)
     if branch in look.rest:
         steps = look.rest.pop(branch)
     elif found is None:
-        if branch in look.branches or not any(each.old == branch for each in look.renamed):
-            look.gone.add(branch)
         return
     else:
         steps, now = found
@@ -230,6 +251,19 @@ def _read_branch(look: _Look, branch: str, until: str = "") -> None:
         at = max((at for at, step in enumerate(steps, 1) if step.new == until), default=0)
         steps, look.rest[branch] = steps[:at], steps[at:]
     _read_steps(look, branch, steps, seen, begun)
+
+
+def _read_gone(
+    look: _Look, branch: str, seen: SeenBranch | None
+) -> tuple[Sequence[RefStep], SeenBranch] | None:
+    """What HEAD's reflog tells of a branch that is gone, and its own with it; None if nothing."""
+    if seen or not any(each.old == branch for each in look.renamed):
+        look.gone.add(branch)
+    steps = look.left.pop(branch, [])
+    begun = next((at for at, step in enumerate(steps) if seen and step.old == seen.commit), None)
+    if seen is None or begun is None or look.git.find_new_name(branch, seen):
+        return None
+    return steps[begun:], seen.model_copy(update={"commit": steps[-1].new})
 
 
 def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
@@ -492,10 +526,26 @@ def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
     offers: list[Offer] = []
     for name, anchors in list(_list_lines(look, apart).items())[-_LINES_MAX:]:
         offers += _offer_copies(look, name, anchors, made) if made else []
-        if name in look.gone:
-            tip = look.branches[name].commit if name in look.branches else anchors[-1].commit
-            segments = tuple(dict.fromkeys(s for anchor in anchors for s in anchor.segments))
-            offers.append(Offer(f"gone:{name}:{tip}", f"{name} is gone", name, segments))
+    return [*offers, *_offer_gone(look, apart)]
+
+
+def _offer_gone(look: _Look, apart: Mapping[SegmentId, Sequence[Anchor]]) -> list[Offer]:
+    """Offer what was written on branches that are gone, also what no known commit has closed."""
+    lines = {
+        name: [segment for anchor in anchors for segment in anchor.segments]
+        for name, anchors in _list_lines(look, apart).items()
+        if name in look.gone
+    }
+    unclosed = look.known.written - look.known.tracked
+    here = group_by_segment(look.anchors).keys() - apart.keys()
+    for segment, owners in look.claims.items():
+        if segment in unclosed - here and look.gone.issuperset(owners):
+            lines.setdefault(owners[-1], []).append(segment)
+    offers: list[Offer] = []
+    for name, segments in list(lines.items())[-_LINES_MAX:]:
+        tip = look.branches[name].commit if name in look.branches else ""
+        key = f"gone:{name}:{tip or segments[-1]}"
+        offers.append(Offer(key, f"{name} is gone", name, tuple(dict.fromkeys(segments))))
     return offers
 
 
