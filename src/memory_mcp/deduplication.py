@@ -3,7 +3,8 @@
 Candidates are found by words, by words that mean much the same and, with a model of our own, by
 meaning. Only an embedder on this machine is asked: a write waits for no network. The nearest of
 what stays beside the new memory are named to whoever wrote it: a language model that reads them
-can tell what no rule here can.
+can tell what no rule here can. What does not stand on this commit of git is named and no more: it
+may never come here, and holds where it stands.
 """
 
 import asyncio
@@ -46,6 +47,7 @@ from memory_mcp.domain.search import (
     View,
 )
 from memory_mcp.engine.fields import make_fields
+from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.records import gather_all, load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
@@ -193,21 +195,51 @@ async def decide_duplicate(
     tombstone = find_rejection(matches)
     if tombstone is not None and tombstone.id not in new.supersedes:
         return Refuse(tombstone)
-    for known in matches:
-        if known.id not in new.supersedes and makes_superfluous(known, new):
-            return Skip(known)
+    same = [r for r in matches if r.id not in new.supersedes and makes_superfluous(r, new)]
+    if known := next((each for each in same if find_mark(workspace, each) is None), None):
+        return Skip(known)
     tombstones = {record.id for record in matches if record.kind == "tombstone"}
-    if set(new.supersedes) - tombstones:  # the caller has judged already
-        return Insert()
-    try:
-        candidates = await find_candidates(bank, new, view, workspace.policy.merging)
-        judged = await _judge_candidates(workspace, candidates, view, until)
-    except StoreError as error:  # what cannot be compared is stored
-        return Insert(notes=(f"It was not compared with what is known: {error}",))
+    decision: Skip | Insert | Merge = Insert()
+    found: list[DuplicateCandidate] = []
+    if not set(new.supersedes) - tombstones:  # else the caller has judged already
+        try:
+            found = await find_candidates(bank, new, view, workspace.policy.merging)
+            decision = await _compare(workspace, new, found, view, until)
+        except StoreError as error:  # what cannot be compared is stored
+            decision = Insert(notes=(f"It was not compared with what is known: {error}",))
+    if isinstance(decision, Skip):
+        return decision
+    elsewhere = _name_elsewhere(workspace, same, found)
+    return replace(decision, similar=(*decision.similar, *elsewhere))
+
+
+async def _compare(
+    workspace: Workspace,
+    new: Record,
+    found: Sequence[DuplicateCandidate],
+    view: View,
+    until: float,
+) -> Skip | Insert | Merge:
+    """What becomes of a memory that nobody stated word for word, by what stands on this commit."""
+    candidates = [each for each in found if find_mark(workspace, each.record) is None]
+    judged = await _judge_candidates(workspace, candidates, view, until)
     for candidate, verdict in judged:
         if isinstance(verdict, Restated):
             return Skip(candidate.record)
     return await _merge_same_facts(workspace, new, candidates, judged, until)
+
+
+def _name_elsewhere(
+    workspace: Workspace, same: Iterable[Record], found: Iterable[DuplicateCandidate]
+) -> list[SimilarMemory]:
+    """The nearest that do not stand on this commit, each with the word for that."""
+    near = [(each.record, max(each.score, each.nearness or 0.0)) for each in found]
+    named = {
+        record.id: SimilarMemory(record, score, "elsewhere", str(mark))
+        for record, score in [*near, *((each, 1.0) for each in same)]
+        if (mark := find_mark(workspace, record))
+    }
+    return sorted(named.values(), key=lambda each: -each.score)[:_SIMILAR_MAX]
 
 
 async def _merge_same_facts(

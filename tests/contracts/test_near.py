@@ -97,6 +97,7 @@ FILTERS: dict[str, tuple[Filters, dict[str, Any]]] = {
     "phase": (Filters(phase=0), {"phase": 0}),
     "branch": (Filters(branch=BranchName("side")), {"branch": "side"}),
     "segment": (Filters(segments=frozenset({ELSEWHERE})), {"segment": ELSEWHERE}),
+    "away": (Filters(away=frozenset({HERE})), {"segment": ELSEWHERE}),
     "durable": (Filters(durable=True), {"segment": None, "kind": "convention"}),
 }
 

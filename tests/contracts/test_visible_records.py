@@ -130,6 +130,7 @@ def spelt(filters: Filters) -> str:
         (Filters(tags=("eins", "ZWEI")), "a"), (Filters(kinds=frozenset({"event"})), "b"),
         (Filters(kinds=frozenset({"event", "lesson"})), "bd"), (Filters(phase=0), "c"),
         (Filters(segments=frozenset({HERE})), "ab"), (Filters(segments=frozenset()), ""),
+        (Filters(away=frozenset({HERE})), "cd"),
         (Filters(branch=BranchName("side")), "b"), (Filters(durable=True), "d"),
         (Filters(durable=False), "abc"), (Filters(category="design", phase=1), ""),
         (Filters(session="s"), "c"), (Filters(session=""), "abd"),

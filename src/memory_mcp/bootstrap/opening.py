@@ -19,7 +19,7 @@ from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.members import present_records
 from memory_mcp.engine.phases import find_phase
-from memory_mcp.engine.records import gather_all, load_each, require_records_folder
+from memory_mcp.engine.records import gather_all, load_here_first, require_records_folder
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.frozen import frozen, mutable
 from memory_mcp.profile import find_time_zone, read_profile
@@ -163,7 +163,7 @@ async def collect_records(
             wanted += special[part.name]
         elif part.kinds:
             wanted.append((part.name, want(limit, *part.kinds)))
-    reads = await load_each(workspace, view, [each for _, each in wanted])
+    reads = await load_here_first(workspace, view, [each for _, each in wanted])
     found = {name: read.records for (name, _), read in zip(wanted, reads, strict=True)}
     pinned = [record for record in found.pop("pinned", ()) if record.pinned]
     for name, records in found.items():

@@ -138,11 +138,12 @@ class SimilarMemory:
 
     It may be the same fact (`similar`); it no longer holds if the new one does (`outdated`); or
     both cannot hold, and nothing says which does (`disputed`). `reason` says what differs.
+    What does not stand on this commit (`elsewhere`, `reason` says where) is left alone.
     """
 
     record: Record
     score: float
-    relation: Literal["similar", "outdated", "disputed"] = "similar"
+    relation: Literal["similar", "outdated", "disputed", "elsewhere"] = "similar"
     reason: str = ""
 
 

@@ -23,7 +23,7 @@ class View:
 class Filters:
     """Which records are wanted, applied before anything is ranked. Absent means any.
 
-    - `tags` must all be there; `kinds` and `segments` are alternatives.
+    - `tags` must all be there; `kinds` and `segments` are alternatives; of `away` none is.
     - `key` is a whole key, or the beginning of one followed by `*`.
     - `since` (inclusive) and `until` (exclusive) bound when the record was written.
     - `session` is where it was written; the empty name is that of all who name none.
@@ -43,6 +43,7 @@ class Filters:
     kinds: frozenset[Kind] = frozenset()
     phase: int | None = None
     segments: frozenset[SegmentId] | None = None
+    away: frozenset[SegmentId] = frozenset()
     branch: BranchName | None = None
     durable: bool | None = None
     reach: Reach | None = None

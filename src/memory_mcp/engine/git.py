@@ -80,6 +80,12 @@ def find_mark(workspace: Workspace, record: Record) -> Mark | None:
     return mark
 
 
+def list_away(workspace: Workspace, view: View) -> frozenset[SegmentId]:
+    """The visible segments that do not stand on this commit."""
+    marks = get_standing(workspace).marks
+    return view.chain & marks.keys() if marks else frozenset()
+
+
 def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
     """The chain without what stands elsewhere in git, if git is followed."""
     git = workspace.git

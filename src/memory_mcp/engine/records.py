@@ -6,6 +6,7 @@ A record that is indexed and cannot be read is named; it never passes for one th
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
@@ -13,6 +14,7 @@ from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View, Wanted
 from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.git import find_mark, list_away
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.index_sync import RECORDS_GONE
 from memory_mcp.engine.recovery import find_forgotten_segments
@@ -84,6 +86,40 @@ async def load_each(
     banks = workspace.banks_of(wanted[0].filters.reach)
     reads = await gather_all(_load_first(bank, view, wanted) for bank in banks)
     return [_join(each, parts) for each, *parts in zip(wanted, *reads, strict=True)]
+
+
+async def load_here_first(
+    workspace: Workspace, view: View, wanted: Sequence[Wanted]
+) -> list[RecordsRead]:
+    """What `load_each` returns; what does not stand on this commit takes no place from the rest.
+
+    It is last in each list, and what it crowded out is read in its place.
+    """
+    reads = await load_each(workspace, view, wanted)
+    away = list_away(workspace, view)
+    if not away:
+        return reads
+    behind = [[r for r in read.records if find_mark(workspace, r)] for read in reads]
+    crowded = [
+        at
+        for at, (each, read) in enumerate(zip(wanted, reads, strict=True))
+        if behind[at] and len(read.records) == each.limit
+    ]
+    if crowded:
+        asked = [wanted[at] for at in crowded]
+        asked = [replace(each, filters=replace(each.filters, away=away)) for each in asked]
+        for at, read in zip(crowded, await load_each(workspace, view, asked), strict=True):
+            reads[at] = replace(read, unreadable=read.unreadable | reads[at].unreadable)
+    return [
+        replace(read, records=_put_behind(read.records, last, each.limit))
+        for read, last, each in zip(reads, behind, wanted, strict=True)
+    ]
+
+
+def _put_behind(records: Sequence[Record], last: Sequence[Record], limit: int) -> Sequence[Record]:
+    """The records, those that are `last` behind the others."""
+    ids = {record.id for record in last}
+    return [*(record for record in records if record.id not in ids), *last][:limit]
 
 
 def _join(wanted: Wanted, parts: Sequence[RecordsRead]) -> RecordsRead:

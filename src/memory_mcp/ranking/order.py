@@ -16,7 +16,7 @@ the candidates.
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from operator import mul
@@ -208,10 +208,13 @@ def select_diverse(
     fields: Mapping[RecordId, SearchFields],
     limit: int,
     pooled: Mapping[RecordId, bytes],
+    *,
+    last: Collection[RecordId] = (),
 ) -> list[RankedCandidate]:
     """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
-    At most `limit` of the ranked, each unlike those before it, still in the order of scores.
+    At most `limit` of the ranked, each unlike those before it, still in the order of scores. Those
+    of `last` have the places that the others leave.
     `pooled` are their pooled vectors (int8), if they have any: likeness is that of words, or of
     meaning where that is more.
     """
@@ -229,13 +232,19 @@ def select_diverse(
     likeness = dict.fromkeys(words, 0.0)
     chosen: list[RankedCandidate] = []
     while left and len(chosen) < limit:
-        best = max(left, key=lambda each: each.agreement - _LIKENESS_SHARE * likeness[each.id])
+        best = max(
+            left,
+            key=lambda each: (
+                each.id not in last,
+                each.agreement - _LIKENESS_SHARE * likeness[each.id],
+            ),
+        )
         chosen.append(best)
         left = [each for each in left if each.id != best.id]
         for each in left:
             likeness[each.id] = max(likeness[each.id], measure_likeness(each.id, best.id))
         left = [each for each in left if likeness[each.id] < _DUPLICATE_LIKENESS]
-    return sorted(chosen, key=lambda each: -each.agreement)
+    return sorted(chosen, key=lambda each: (each.id in last, -each.agreement))
 
 
 def _compute_cosine(one: Sequence[int], other: Sequence[int]) -> float:

@@ -225,6 +225,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
         and (not filters.kinds or record.kind in filters.kinds)
         and (filters.phase is None or record.phase == filters.phase)
         and (filters.segments is None or record.segment in filters.segments)
+        and record.segment not in filters.away
         and (filters.branch is None or record.branch == filters.branch)
         and (filters.durable is None or record.durable is filters.durable)
         and filters.reach in (None, record.scope.reach)

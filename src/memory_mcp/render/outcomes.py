@@ -101,6 +101,7 @@ _RIVALS: Final = {
         "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {3} "
         "the wrong one, this one or that, with {2} or its like."
     ),
+    "elsewhere": "Beside it, {0} does not stand on this commit ({1}), and stays as it is.",
 }
 _KNOWN: Final = (
     "Known already, so no memory was written. If it is not what content says, repeat with other "

@@ -1,7 +1,8 @@
 """Searches the local indexes, by words and by vectors, and ranks both results as one list."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Final
 
@@ -19,6 +20,7 @@ from memory_mcp.domain.search import (
     StoredVectors,
     View,
 )
+from memory_mcp.engine.git import list_away
 from memory_mcp.engine.records import gather_all, run_beside
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
@@ -65,7 +67,8 @@ class Matches:
     """The ranked records, and how they were found.
 
     `every` are the ranked and those for which too little speaks to be shown. `home` is the bank of
-    each record. `wholes` are the pooled vectors of the encoded records.
+    each record. `wholes` are the pooled vectors of the encoded records. `away` are the
+    ranked ones that do not stand on this commit.
     `degraded` says why the search was by words alone, if an embedder is set up.
     """
 
@@ -77,6 +80,7 @@ class Matches:
     fields: Mapping[RecordId, SearchFields]
     wholes: Mapping[RecordId, bytes]
     mode: str
+    away: Collection[RecordId] = ()
     degraded: str = ""
     notes: tuple[str, ...] = ()
 
@@ -159,6 +163,29 @@ async def find_local(
         mode="semantic" if measured else "words+table",
         degraded=degraded,
         notes=notes,
+    )
+
+
+async def put_elsewhere_behind(workspace: Workspace, matches: Matches, view: View) -> Matches:
+    """The matches, those that do not stand on this commit behind those that do.
+
+    The index knows where they lie, so neither git nor a record is asked.
+    """
+    segments = list_away(workspace, view)
+    if not segments:
+        return matches
+    here = replace(view, chain=view.chain - segments)
+    ids = [place.id for place in matches.ranked]
+    banks = dict.fromkeys(matches.home[id_] for id_ in ids)
+    standing = frozenset[RecordId]().union(
+        *await gather_all(
+            bank.index.visible([id_ for id_ in ids if matches.home[id_] is bank], here)
+            for bank in banks
+        )
+    )
+    away = frozenset(ids) - standing
+    return replace(
+        matches, ranked=sorted(matches.ranked, key=lambda place: place.id in away), away=away
     )
 
 

@@ -8,16 +8,18 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.normalise import normalise
 from memory_mcp.domain.outcomes import SearchResults, Skipped
 from memory_mcp.domain.record import Kind
-from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View
+from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View, Wanted
 from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud, describe_waiting
+from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.members import find_author
 from memory_mcp.engine.records import (
     describe_unindexed,
     gather_all,
+    load_here_first,
     load_hits,
     load_newest,
     require_records_folder,
@@ -30,7 +32,7 @@ from memory_mcp.hints import name_field
 from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
-from memory_mcp.search.local import find_local
+from memory_mcp.search.local import find_local, put_elsewhere_behind
 from memory_mcp.search.truths import load_by_truth, mark_hits, order_by_truth
 from memory_mcp.text.drafts import check_phase, check_text
 from memory_mcp.text.secrets import redact
@@ -104,7 +106,7 @@ async def search_memories(
     view = make_view(workspace, head.timeline)
     unindexed = describe_unindexed(workspace)  # the index may be whole before the search has ended
     if not asked.text.strip():
-        read = await load_newest(workspace, view, filters, limit)
+        (read,) = await load_here_first(workspace, view, [Wanted(filters, limit)])
         hits = mark_hits([Hit(record) for record in read.records])
         notes = await describe_unpulled(workspace)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
@@ -218,14 +220,17 @@ def _check_request(asked: _Query, limit_max: int) -> None:
 
 async def _find_local(workspace: Workspace, asked: _Query, view: View) -> SearchResults:
     matches = await find_local(workspace, asked.text, view, asked.filters, asked.ranked)
+    matches = await put_elsewhere_behind(workspace, matches, view)
     if not matches.question.every:
         return SearchResults([], mode="words+table", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
     if asked.wish.diverse:
-        ranked = select_diverse(ranked, matches.fields, asked.limit, matches.wholes)
+        ranked = select_diverse(
+            ranked, matches.fields, asked.limit, matches.wholes, last=matches.away
+        )
     notes = matches.notes
     if matches.ranked and not ranked:
-        best = matches.ranked[0].score
+        best = max(place.score for place in matches.ranked)
         notes += (
             f"The best of what was found scores {best}; min_score is {asked.wish.min_score}.",
         )
@@ -259,17 +264,19 @@ async def _find(workspace: Workspace, asked: _Query, head: Head) -> SearchResult
         cloud = await task
     if cloud.head:  # records were pulled, so what was read before may not hold any more
         local = await _find_local(workspace, more, make_view(workspace, cloud.head.timeline))
-    return _fuse(local, cloud, asked, " ".join(describe_untrusted_cloud(workspace)))
+    return _fuse(workspace, local, cloud, asked)
 
 
 def _fuse(
-    local: SearchResults, cloud: CloudResults, asked: _Query, untrusted: str
+    workspace: Workspace, local: SearchResults, cloud: CloudResults, asked: _Query
 ) -> SearchResults:
     """Merge the two lists by rank: their scores cannot be compared, and each hit keeps its own."""
+    untrusted = " ".join(describe_untrusted_cloud(workspace))
     remote = [hit for hit in cloud.hits if (hit.score or 0) >= asked.wish.min_score]
     hits = {hit.record.id: hit for hit in (*remote, *local.hits)}
     order = fuse_ranks([h.record.id for h in local.hits], [h.record.id for h in remote])
     places = {hit.record.id: hit.place for hit in remote}
+    order.sort(key=lambda id_: find_mark(workspace, hits[id_].record) is not None)
     fused = [replace(hits[id_], place=places.get(id_, "")) for id_ in order]
     best = order_by_truth(asked.text, fused, (), asked.limit)
     notes = tuple(note for note in local.notes if note != _NO_WORDS or not cloud.ran)

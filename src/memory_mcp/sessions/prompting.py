@@ -34,7 +34,7 @@ from memory_mcp.ranking.bearing import (
 from memory_mcp.ranking.query import list_identifiers, parse_query
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.render.profile import render_profile_line
-from memory_mcp.search.local import Matches, find_local
+from memory_mcp.search.local import Matches, find_local, put_elsewhere_behind
 from memory_mcp.search.truths import load_by_truth
 from memory_mcp.sessions.capture import (
     bring_up_captures,
@@ -151,6 +151,7 @@ async def _find_likely(
     instructs = sort == "instruction"
     local = _without_remote_embedder(workspace)
     matches = await find_local(local, text, view, Filters())
+    matches = await put_elsewhere_behind(workspace, matches, view)
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.agreement >= limits.PROMPT_SCORE_MIN]
     if instructs and not matches.wholes:  # no model has read them

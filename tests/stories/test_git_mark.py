@@ -1,0 +1,94 @@
+"""What does not stand on this commit takes no place from what does: on a page, in a context."""
+
+from pathlib import Path
+
+import pytest
+from doors import call
+from git_world import A, GitWorld, parted
+
+from memory_mcp.config.settings import Settings
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
+
+_HERE = "The deploy script restarts the queue workers."
+_THERE = [
+    f"The deploy script {does} the queue workers in the {where} cluster."
+    for does, where in [
+        ("drains", "first"), ("warms", "second"), ("pings", "third"),
+        ("scales", "fourth"), ("labels", "fifth"), ("watches", "sixth"),
+    ]
+]  # fmt: skip
+
+
+async def _crowd(w: GitWorld) -> None:
+    """One memory on main, then six on feature about the same; HEAD is on main."""
+    w.git("switch", "-q", "main")
+    await w.write(_HERE)
+    w.commit("deploy")
+    w.git("switch", "-q", "feature")
+    for text in _THERE:
+        await w.write(text)
+    w.commit("clusters")
+    w.git("switch", "-q", "main")
+
+
+async def _search(w: GitWorld, limit: int, query: str, **more: bool) -> list[str]:
+    found = await call(w.client, "search_memories", query=query, limit=limit, **more)
+    return [each["content"] for each in found["results"]]
+
+
+@pytest.mark.parametrize("ways", [{}, {"diverse": True}], ids=["plain", "diverse"])
+async def test_a_page_is_cut_after_what_stands_elsewhere_was_put_behind(
+    settings: Settings, project: Path, ways: dict[str, bool]
+) -> None:
+    """However few are asked for, and however well those of the other branch match."""
+    async with parted(settings, project, "mark") as w:
+        await _crowd(w)
+        question = "deploy script queue workers cluster"
+
+        for limit in (1, 2, 5):
+            found = await _search(w, limit, question, **ways)
+            assert found[0] == _HERE
+            assert len(found) == limit
+        assert set(await _search(w, 7, question)) == {_HERE, *_THERE}, "nothing is hidden"
+
+
+async def test_of_the_newest_those_of_this_commit_come_first(
+    settings: Settings, project: Path
+) -> None:
+    """Without a query the page is filled by age, and another branch may be busier."""
+    async with parted(settings, project, "mark") as w:
+        await _crowd(w)
+
+        assert await _search(w, 1, "") == [_HERE]
+        assert await _search(w, 2, "") == [_HERE, A]
+        assert (await _search(w, 4, ""))[:2] == [_HERE, A]
+
+
+async def test_a_context_has_room_for_what_stands_here_first(
+    settings: Settings, project: Path
+) -> None:
+    """Twenty of each kind compete for it: a busy branch must not take all places."""
+    async with parted(settings, project, "mark") as w:
+        w.git("switch", "-q", "main")
+        await w.write("We deploy on Mondays only.", kind="decision")
+        w.commit("mondays")
+        w.git("switch", "-q", "feature")
+        for number in range(21):
+            await w.write(
+                f"Shard {number} of the catalogue moves to rack {number}.", kind="decision"
+            )
+        w.commit("racks")
+        assert "We deploy on Mondays only." not in await w.context()
+        w.git("switch", "-q", "main")
+
+        context = await w.context()
+        assert "We deploy on Mondays only." in context
+        assert context.index("on Mondays only") < context.index("to rack")
+
+
+async def test_git_that_is_off_puts_nothing_behind(settings: Settings, project: Path) -> None:
+    """The branch's memories are as near as any."""
+    async with parted(settings, project, "off") as w:
+        await _crowd(w)
+        assert await _search(w, 1, "") == [_THERE[-1]]
