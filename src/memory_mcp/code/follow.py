@@ -115,6 +115,7 @@ async def choose_mode(workspace: Workspace, mode: GitMode) -> GitReport | Skippe
         if mode != was:
             at, text = format_time(workspace.clock.now()), f"git: mode {mode} instead of {was}"
             update["event"] = GitEvent(at=at, text=text, was=was)
+            update["told"] = {}  # where memories stand is told anew, and not of git
         git.history.save(state.model_copy(update=update))
     git.mode = git.find_mode()
     workspace.project.changes.note()  # pages and openings are rendered anew
@@ -160,10 +161,11 @@ async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     if git is None or workspace.caller.branch != MAIN or refuse_writes(workspace):
         return None
     timeline = (await load_head(workspace)).timeline
-    event = git.history.load().event
     moves = await load_moves(workspace)
     last = _find_last(moves, timeline)
-    if event and event.at >= (format_time(last.created_at) if last else ""):
+    for event in _list_events(git):
+        if last and event.at < format_time(last.created_at):
+            break
         if event.rewound:
             message = await undo_rewind(workspace, git, event)
             return GitMoved(await count_hidden(workspace, event), f"{message} {_ERASING}")
@@ -176,6 +178,14 @@ async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     if last is None or last.move is None or last.move.act != "anchor":
         return None
     return await _take_back(workspace, git, last, {move.id: move for move in moves})
+
+
+def _list_events(git: GitFollower) -> list[GitEvent]:
+    """What git did to what is recalled in this work tree, and what was chosen; the last first."""
+    state = git.history.load()
+    here = state.told.get(git.history.name)
+    events = [event for event in (here and here.event, state.event) if event]
+    return sorted(events, key=lambda event: event.at, reverse=True)
 
 
 async def _choose_again(

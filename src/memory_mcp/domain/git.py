@@ -1,6 +1,6 @@
 """What git says of a work tree, and what this machine remembers of it: values alone."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from memory_mcp.domain.checked import FrozenModel, constrain
 from memory_mcp.domain.fields import Commit, Name, RecordIdField, RecordIds, SegmentField
 from memory_mcp.domain.ids import RecordId, SegmentId, parse_id_time
+from memory_mcp.domain.record import format_time
 from memory_mcp.frozen import frozen
 
 GitMode = Literal["off", "mark", "follow"]
@@ -219,6 +220,35 @@ class GitEvent(FrozenModel):
     was: GitMode | None = None
 
 
+class ToldTree(FrozenModel):
+    """What was told last of a work tree: where HEAD was, and what is not recalled there.
+
+    `own` was its open segment, and `at` is when. The `event` is the last that hid memories there.
+    """
+
+    branch: Name = ""
+    commit: Commit = ""
+    cuts: int = 0
+    hides: Annotated[frozenset[SegmentField], _Many] = frozenset()
+    own: SegmentField | None = None
+    at: str = ""
+    event: GitEvent | None = None
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """What changes only if git moves."""
+        return self.branch, self.commit, self.cuts
+
+    def had(self, segment: SegmentId, records: Collection[RecordId]) -> bool:
+        """Whether some of these records may have been recalled here then; else others wrote them.
+
+        What was written since then was written in its own segment, or it would have been told.
+        """
+        return segment == self.own or any(
+            format_time(parse_id_time(id_)) <= self.at for id_ in records
+        )
+
+
 class GitState(FrozenModel):
     """What this machine remembers of git between two looks.
 
@@ -227,7 +257,8 @@ class GitState(FrozenModel):
     because git has their records. `reverts` maps a commit to the one that reverted it. `offered` is
     what was offered before. `rewound` are the memories that are marked as written in turns that the
     user took back. `renamed` are branches that have another name, in this order. `with_code`:
-    records were committed with the code at some look.
+    records were committed with the code at some look. `told` is by work tree, while git is
+    followed.
     """
 
     trees: dict[str, SeenTree] = field(default_factory=dict[str, SeenTree])
@@ -241,6 +272,7 @@ class GitState(FrozenModel):
     offered: tuple[str, ...] = ()
     rewound: RecordIds = ()
     event: GitEvent | None = None
+    told: dict[str, ToldTree] = field(default_factory=dict[str, ToldTree])
     mode: GitMode | None = None
     with_code: bool = False
 

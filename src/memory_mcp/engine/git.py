@@ -25,6 +25,7 @@ from memory_mcp.domain.git import (
     SeenFiles,
     SeenTree,
     Standing,
+    ToldTree,
 )
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, SUMMARY_CHARS_MAX
@@ -102,14 +103,16 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
     if git is None or workspace.caller.branch != MAIN or not workspace.policy.enabled:
         return head
     stamp = git.history.stamp()
-    if stamp == git.stamp and head.timeline.anchors is git.anchors:
+    if stamp == git.stamp and _is_placed(git, head.timeline):
         return head
     async with git.looking:
         was, hid = git.mode, git.standing.hides
         git.mode = git.find_mode()
+        if git.mode != was:  # whoever chose it has told where memories stand
+            git.told = None
         git.rewound = frozenset(git.history.load().rewound) if git.mode != "off" else frozenset()
         if git.mode == "off":
-            git.standing, git.stamp, git.anchors = EVERYWHERE, stamp, head.timeline.anchors
+            git.standing, git.stamp, git.placed = EVERYWHERE, stamp, _find_placing(head.timeline)
             await _tell_mode(workspace, git, head.timeline, was, hid)
             return head
         with suppress(StoreError, ConflictError):
@@ -118,9 +121,21 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
             head, stamp = await _catch_up(workspace, git, head, seconds)
             brought = await _tell_files(workspace, git, own)
             head = await _update_standing(workspace, git, head, brought)
-            git.stamp, git.anchors = stamp, head.timeline.anchors
+            git.stamp, git.placed = stamp, _find_placing(head.timeline)
             await _tell_mode(workspace, git, head.timeline, was, hid)
     return head
+
+
+def _find_placing(timeline: Timeline) -> tuple[object, object]:
+    """The parts of the timeline that say where memories stand; a move that changes none keeps it.
+
+    To take an anchor back is to add none.
+    """
+    return timeline.anchors, timeline.undone
+
+
+def _is_placed(git: GitFollower, timeline: Timeline) -> bool:
+    return all(a is b for a, b in zip(git.placed, _find_placing(timeline), strict=True))
 
 
 async def open_segment(workspace: Workspace, head: Head) -> Head:
@@ -142,7 +157,7 @@ async def open_segment(workspace: Workspace, head: Head) -> Head:
         async with git.looking:
             head = await _claim_segment(workspace, git, head, tree)
             head = await _update_standing(workspace, git, head)
-            git.stamp, git.anchors = git.history.stamp(), head.timeline.anchors
+            git.stamp, git.placed = git.history.stamp(), _find_placing(head.timeline)
     return head
 
 
@@ -411,9 +426,9 @@ async def _update_standing(
     own = next((s for s in timeline.tips(MAIN) if state.may_write(s, owner)), None)
     if not tree.branch:  # HEAD was never on a branch here
         found = EVERYWHERE
-    before, git.standing = git.standing, Standing(found.marks, found.hides, own)
+    git.standing = Standing(found.marks, found.hides, own)
     if git.mode == "follow" and not workspace.policy.meta:
-        await _tell_moves(workspace, git, timeline, before, told)
+        await _tell_moves(workspace, git, timeline, tree, told)
     return head
 
 
@@ -421,36 +436,62 @@ async def _tell_moves(
     workspace: Workspace,
     git: GitFollower,
     timeline: Timeline,
-    before: Standing,
+    tree: SeenTree,
     told: Collection[RecordId],
 ) -> None:
-    """Tell what is recalled no more since the last look, and what is recalled again.
+    """Tell what git has taken out of sight since the last look, or brought; note it for `undo`.
 
-    Segments of which git brought a file that was `told` are not told again.
+    A process that looks first goes on from what was stored, so each checkout is told once. Segments
+    of which git brought a file that was `told` are not told again. Where git did not move, others
+    wrote in their work trees, or whoever moved memories is told of it: nothing is said.
     """
-    chain = timeline.chain(MAIN)
-    fresh, back = git.standing.hides - before.hides, before.hides - git.standing.hides
-    if not git.looked:  # at the start of a process nothing has changed
-        git.looked = True
-        return
-    if fresh or back:
+    stored = git.history.load().told.get(git.history.name)
+    before = git.told or stored
+    (branch, commit), standing = tree.here, git.standing
+    now = ToldTree(
+        branch=branch, commit=commit, cuts=tree.cuts, hides=standing.hides, own=standing.own,
+        at=format_time(workspace.clock.now()), event=stored.event if stored else None,
+    )  # fmt: skip
+    if before and before.hides != now.hides:
         workspace.project.changes.note()  # pages and openings are rendered anew
-    gone = await count_memories(workspace, timeline, fresh & chain)
-    by_segment = await workspace.project.index.ids_by_segment(back & chain)
-    untold = [segment for segment, ids in by_segment.items() if ids.isdisjoint(told)]
-    here = await count_memories(workspace, timeline, untold)
-    if not gone and not here:
-        return
+    text, hides = await _describe_moves(workspace, timeline, before, now, told)
+    undo = " `memory-mcp undo` keeps them here all the same." if hides else ""
+    if stored != before:  # another process was here: what it told is its event
+        _, hides = await _describe_moves(workspace, timeline, stored, now, told)
+    if hides:
+        event = GitEvent(at=now.at, text=text, hides=hides)
+        now = now.model_copy(update={"event": event})
+    if stored is None or stored != now.model_copy(update={"at": stored.at}):
+        name = git.history.name
+        await change_state(
+            git, lambda state: state.model_copy(update={"told": {**state.told, name: now}})
+        )
+    git.told = now
+    if text:
+        git.tell(text + undo)
+
+
+async def _describe_moves(
+    workspace: Workspace,
+    timeline: Timeline,
+    before: ToldTree | None,
+    now: ToldTree,
+    told: Collection[RecordId],
+) -> tuple[str, tuple[SegmentId, ...]]:
+    """What git has done to what is recalled, in words, and the segments that it hid."""
+    if before is None or before.place == now.place:
+        return "", ()
+    changed = (now.hides ^ before.hides) & timeline.chain(MAIN)
+    written = await workspace.project.index.ids_by_segment(changed)
+    fresh = [s for s, ids in written.items() if s in now.hides and before.had(s, ids)]
+    back = [s for s, ids in written.items() if s in before.hides and ids.isdisjoint(told)]
+    gone = await count_memories(workspace, timeline, fresh)
+    here = await count_memories(workspace, timeline, back)
     parts = [f"{pluralise(here)} of it recalled again"] if here else []
     parts += [f"{pluralise(gone)} of other commits not recalled here"] if gone else []
-    branch, commit = git.history.load().trees[git.history.name].here
-    text = f"Git is on {branch or commit[:_SHORT]} now: {' and '.join(parts)}."
-    undo = " `memory-mcp undo` keeps them here all the same." if gone else ""
-    git.tell(text + undo)
-    if gone:
-        at = format_time(workspace.clock.now())
-        event = GitEvent(at=at, text=text, hides=tuple(sorted(fresh & chain)))
-        await change_state(git, lambda state: state.model_copy(update={"event": event}))
+    where = now.branch or now.commit[:_SHORT]
+    text = f"Git is on {where} now: {' and '.join(parts)}." if parts else ""
+    return text, tuple(sorted(fresh)) if gone else ()
 
 
 async def _tell_mode(

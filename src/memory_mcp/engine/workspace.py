@@ -13,7 +13,7 @@ from memory_mcp.deadlines import CallLock, wait_for_lock
 from memory_mcp.domain.captures import CaptureMode
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
-from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause, SeenFiles
+from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause, SeenFiles, ToldTree
 from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.limits import LOCK_SECONDS_MAX, RECALL_WINDOW_DEFAULT
 from memory_mcp.domain.nudges import NudgeHandover, SessionNudge
@@ -458,6 +458,8 @@ class GitFollower:
 
     `rewound` are the memories that are marked as written in turns that the user took back.
 
+    `told` is what this process has told of where HEAD is; before that, what is stored counts.
+
     `asked` is the mode of the settings, if they set one. `task` reads git while calls go on,
     from the state `asked_with`. A call holds `looking` while it looks.
     """
@@ -470,9 +472,9 @@ class GitFollower:
         self.standing = EVERYWHERE
         self.rewound: frozenset[RecordId] = frozenset()
         self.stamp: object = None
-        self.anchors: object = None
+        self.placed: tuple[object, object] = None, None
         self.files: SeenFiles | None = None
-        self.looked = False
+        self.told: ToldTree | None = None
         self.task: asyncio.Task[Any] | None = None
         self.asked_with: object = None
         self.looking = asyncio.Lock()
