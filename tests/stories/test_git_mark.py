@@ -92,3 +92,29 @@ async def test_git_that_is_off_puts_nothing_behind(settings: Settings, project: 
     async with parted(settings, project, "off") as w:
         await _crowd(w)
         assert await _search(w, 1, "") == [_THERE[-1]]
+
+
+async def test_what_stands_elsewhere_outdates_nothing_here(
+    settings: Settings, project: Path
+) -> None:
+    """It is newer, and the code of this commit does not know of it; where it stands, it holds."""
+    async with parted(settings, project, "mark") as w:
+        w.git("switch", "-q", "main")
+        await w.write("The repo uses yarn.")
+        w.commit("yarn")
+        w.git("switch", "-q", "feature")
+        await w.write("The repo uses pnpm.")
+        w.commit("pnpm")
+
+        for branch, own, other in (("main", "yarn", "pnpm"), ("feature", "pnpm", "yarn")):
+            w.git("switch", "-q", branch)
+            for query in ("what does the repo use", ""):
+                found = await call(w.client, "search_memories", query=query, limit=10)
+                hits = [each for each in found["results"] if "The repo uses" in each["content"]]
+                assert [each["content"] for each in hits] == [
+                    f"The repo uses {own}.",
+                    f"The repo uses {other}.",
+                ], (branch, query)
+                assert not any("outdated_by" in each for each in hits), (branch, query)
+            context = await w.context()
+            assert f"The repo uses {own}." in context
