@@ -1,12 +1,17 @@
 """What does not stand on this commit takes no place from what does: on a page, in a context."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from doors import call
+from doors import call, read
 from git_world import A, GitWorld, parted
 
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.git import GitMode
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
@@ -92,3 +97,70 @@ async def test_git_that_is_off_puts_nothing_behind(settings: Settings, project: 
     async with parted(settings, project, "off") as w:
         await _crowd(w)
         assert await _search(w, 1, "") == [_THERE[-1]]
+
+
+async def test_what_stands_elsewhere_outdates_nothing_here(
+    settings: Settings, project: Path
+) -> None:
+    """It is newer, and the code of this commit does not know of it; where it stands, it holds."""
+    async with parted(settings, project, "mark") as w:
+        w.git("switch", "-q", "main")
+        await w.write("The repo uses yarn.")
+        w.commit("yarn")
+        w.git("switch", "-q", "feature")
+        await w.write("The repo uses pnpm.")
+        w.commit("pnpm")
+
+        for branch, own, other in (("main", "yarn", "pnpm"), ("feature", "pnpm", "yarn")):
+            w.git("switch", "-q", branch)
+            for query in ("what does the repo use", ""):
+                found = await call(w.client, "search_memories", query=query, limit=10)
+                hits = [each for each in found["results"] if "The repo uses" in each["content"]]
+                assert [each["content"] for each in hits] == [
+                    f"The repo uses {own}.",
+                    f"The repo uses {other}.",
+                ], (branch, query)
+                assert not any("outdated_by" in each for each in hits), (branch, query)
+            context = await w.context()
+            assert f"The repo uses {own}." in context
+
+
+@pytest.mark.parametrize("mode", ["off", "mark"])
+async def test_the_index_is_asked_once_more_only_where_something_stands_elsewhere(
+    settings: Settings, project: Path, monkeypatch: pytest.MonkeyPatch, mode: GitMode
+) -> None:
+    """Whoever has no branches, or wants nothing of git, pays nothing for it."""
+    asked = list[str]()
+    answer = SqliteIndex.read
+
+    async def count(self: SqliteIndex, statement: str, values: Any = None) -> Any:
+        asked.append(statement)
+        return await answer(self, statement, values)
+
+    async with parted(settings, project, mode) as w:
+        counts: list[int] = []
+        for branch in ("feature", "main"):
+            w.git("switch", "-q", branch)
+            assert len(await _search(w, 5, "orders sessions")) == 2, "git has been looked at"
+            with monkeypatch.context() as patch:
+                patch.setattr(SqliteIndex, "read", count)
+                asked.clear()
+                await _search(w, 5, "orders sessions")
+                counts.append(len(asked))
+        here, elsewhere = counts
+        assert here > 0
+        assert elsewhere - here == (mode == "mark")
+
+
+async def test_a_prompt_is_given_what_stands_here_first(settings: Settings, project: Path) -> None:
+    """It is given few memories, so those of another branch would take all of the room."""
+    asking = replace(settings, toolsets=("session", "hooks"), session="before")
+    async with parted(asking, project, "mark") as w:
+        await _crowd(w)
+        prompt = "What does the deploy script do with the queue workers in the cluster?"
+        said = json.loads(
+            await read(w.client, "prompt_context", prompt=prompt, session_id="another")
+        )
+        told = said["hookSpecificOutput"]["additionalContext"]
+        assert _HERE in told
+        assert told.index(_HERE) < min(told.index(each) for each in _THERE if each in told)

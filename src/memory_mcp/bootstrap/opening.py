@@ -16,6 +16,7 @@ from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.members import present_records
 from memory_mcp.engine.phases import find_phase
@@ -178,8 +179,10 @@ async def collect_records(
                 found[name] = [*pinned, *late]
             case _:
                 pass
+    away = list_elsewhere(workspace, chain.from_iterable(found.values()))
     presented: dict[str, Sequence[Record]] = {
-        name: present_records(workspace, records) for name, records in drop_outdated(found).items()
+        name: present_records(workspace, records)
+        for name, records in drop_outdated(found, away).items()
     }
     return SectionRecords(presented, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
 

@@ -8,7 +8,15 @@ is. Each branch of git writes in an open segment of its own, so that a segment s
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -79,6 +87,11 @@ def find_mark(workspace: Workspace, record: Record) -> Mark | None:
     if mark is None and workspace.git and record.id in workspace.git.rewound:
         return Mark("rewound")
     return mark
+
+
+def list_elsewhere(workspace: Workspace, records: Iterable[Record]) -> frozenset[RecordId]:
+    """Those of the memories that do not stand on this commit."""
+    return frozenset(record.id for record in records if find_mark(workspace, record))
 
 
 def list_away(workspace: Workspace, view: View) -> frozenset[SegmentId]:

@@ -12,7 +12,7 @@ from memory_mcp.domain.search import Filters, Hit, SelectionOptions, View, Wante
 from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.cloud import describe_unpulled, describe_untrusted_cloud, describe_waiting
-from memory_mcp.engine.git import find_mark
+from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.members import find_author
@@ -107,7 +107,8 @@ async def search_memories(
     unindexed = describe_unindexed(workspace)  # the index may be whole before the search has ended
     if not asked.text.strip():
         (read,) = await load_here_first(workspace, view, [Wanted(filters, limit)])
-        hits = mark_hits([Hit(record) for record in read.records])
+        away = list_elsewhere(workspace, read.records)
+        hits = mark_hits([Hit(record) for record in read.records], away=away)
         notes = await describe_unpulled(workspace)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
@@ -237,7 +238,7 @@ async def _find_local(workspace: Workspace, asked: _Query, view: View) -> Search
     if not ranked and await _filters_match_nothing(workspace, asked.filters, view):
         notes += (_NO_SUCH,)
     hits, unreadable = await load_by_truth(
-        matches, ranked, asked.text, view, filters=asked.filters, limit=asked.limit
+        workspace, matches, ranked, asked.text, view, filters=asked.filters, limit=asked.limit
     )
     mode, degraded = matches.mode, matches.degraded
     return SearchResults(hits, mode=mode, notes=notes, unreadable=unreadable, degraded=degraded)
@@ -276,9 +277,10 @@ def _fuse(
     hits = {hit.record.id: hit for hit in (*remote, *local.hits)}
     order = fuse_ranks([h.record.id for h in local.hits], [h.record.id for h in remote])
     places = {hit.record.id: hit.place for hit in remote}
-    order.sort(key=lambda id_: find_mark(workspace, hits[id_].record) is not None)
+    away = list_elsewhere(workspace, (hit.record for hit in hits.values()))
+    order.sort(key=lambda id_: id_ in away)
     fused = [replace(hits[id_], place=places.get(id_, "")) for id_ in order]
-    best = order_by_truth(asked.text, fused, (), asked.limit)
+    best = order_by_truth(asked.text, fused, (), asked.limit, away=away)
     notes = tuple(note for note in local.notes if note != _NO_WORDS or not cloud.ran)
     if cloud.unplaced:
         note = _UNTRUSTED if untrusted else _UNPLACED

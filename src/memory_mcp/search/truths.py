@@ -3,6 +3,7 @@
 What was decided goes before the talk in which it was. An outdated statement carries the id of its
 successor and gives up its place; it is last, unless the question asks for what was or quotes it. A
 rival may rank too low to be a hit, so the candidates that share words with a hit are read, too.
+What does not stand on this commit of git says nothing of what does, nor the other way round.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,8 +23,9 @@ from memory_mcp.domain.search import (
     SearchFields,
     View,
 )
+from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.records import load_hits
-from memory_mcp.engine.workspace import MemoryBank
+from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.ranking.evidence import QUOTED_MIN
 from memory_mcp.ranking.query import list_same_words, matches_filters
 from memory_mcp.search.local import Matches
@@ -73,6 +75,7 @@ _NO_FIELDS: Final[Mapping[RecordId, SearchFields]] = MappingProxyType({})
 
 
 async def load_by_truth(
+    workspace: Workspace,
     matches: Matches,
     ranked: Sequence[RankedCandidate],
     query: str,
@@ -104,8 +107,10 @@ async def load_by_truth(
         more += answers
         taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
         return order_by_truth(
-            query, hits, more, limit, taking=taking, outlines=outlines, fields=matches.fields
-        )
+            query, hits, more, limit,
+            taking=taking, outlines=outlines, fields=matches.fields,
+            away=list_elsewhere(workspace, [hit.record for hit in (*hits, *more)]),
+        )  # fmt: skip
 
     found = await order(hits)
     if any(hit.outdated_by for hit in found):  # their places are free
@@ -195,8 +200,12 @@ def mark_hits(
     query: str = "",
     outlines: Mapping[RecordId, bytes] = _NONE,
     fields: Mapping[RecordId, SearchFields] = _NO_FIELDS,
+    away: Collection[RecordId] = (),
 ) -> list[Hit]:
-    """The hits in their order, with what the others of them say of each."""
+    """The hits in their order, with what the others of them say of each.
+
+    Those that are `away` and the others say nothing of each other.
+    """
     scores: dict[RecordId, float] = {}
     for hit in hits if query else ():  # one of the cloud's has only a score
         if agreed := hit.score if hit.agreement is None else hit.agreement:
@@ -217,8 +226,10 @@ def mark_hits(
         told |= describe_nearness(query, fields[older.id], fields[newer.id], pair)
         return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
 
-    marks = mark_truths([hit.record for hit in hits], replaces if scores else None, outlines)
-    return [_mark(hit, marks) for hit in hits]
+    here = [hit.record for hit in hits if hit.record.id not in away]
+    others = [hit.record for hit in hits if hit.record.id in away]
+    marks = [mark_truths(each, replaces if scores else None, outlines) for each in (here, others)]
+    return [_mark(hit, marks[hit.record.id in away]) for hit in hits]
 
 
 def describe_nearness(
@@ -262,6 +273,7 @@ def order_by_truth(
     taking: Collection[RecordId] = (),
     outlines: Mapping[RecordId, bytes] = _NONE,
     fields: Mapping[RecordId, SearchFields] = _NO_FIELDS,
+    away: Collection[RecordId] = (),
 ) -> list[Hit]:
     """The best hits with their marks, outdated ones last but for one that the query quotes.
 
@@ -269,7 +281,7 @@ def order_by_truth(
     """
     own = {hit.record.id: hit for hit in hits}
     together = {**{hit.record.id: hit for hit in others}, **own}
-    every = mark_hits(list(together.values()), query, outlines, fields)
+    every = mark_hits(list(together.values()), query, outlines, fields, away)
     marked = {hit.record.id: hit for hit in every}
     found = [marked[id_] for id_ in own]
     if matches("truths", "asks_past", query.casefold()):

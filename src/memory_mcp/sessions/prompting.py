@@ -164,7 +164,9 @@ async def _find_likely(
         return ()
     likely = [place for place in fits if place.id not in shown and place.id not in read]
     many = 2 * limits.PROMPT_HITS_MAX
-    hits, _ = await load_by_truth(matches, likely, text, view, filters=Filters(), limit=many)
+    hits, _ = await load_by_truth(
+        workspace, matches, likely, text, view, filters=Filters(), limit=many
+    )
     holding = present_records(workspace, (h.excerpt for h in hits if h.outdated_by is None))
     unseen = [record for record in holding if record.id not in shown and record.id not in read]
     own = workspace.named(session) or workspace.origin().session

@@ -1,7 +1,7 @@
 """Finds among memories those that others of them bring up to date or contradict."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from itertools import combinations
@@ -69,11 +69,18 @@ def join_title(record: Record, other: Record) -> str:
     return f"{record.title}: {record.content}" if titled else record.content
 
 
-def drop_outdated(sections: Mapping[str, Sequence[Record]]) -> dict[str, Sequence[Record]]:
-    """The records of each section without those that another one of any section outdates."""
+def drop_outdated(
+    sections: Mapping[str, Sequence[Record]], away: Collection[RecordId] = ()
+) -> dict[str, Sequence[Record]]:
+    """The records of each section without those that another one of any section outdates.
+
+    Those that are `away` and the others say nothing of each other.
+    """
     records = {record.id: record for found in sections.values() for record in found}
     stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.created_at, r.id))
-    outdated = _find_outdated({_make_key(record): record for record in stating})
+    outdated = set[RecordId]()
+    for part in ([r for r in stating if r.id not in away], [r for r in stating if r.id in away]):
+        outdated |= _find_outdated({_make_key(record): record for record in part})
     return {
         name: [record for record in found if record.id not in outdated]
         for name, found in sections.items()
