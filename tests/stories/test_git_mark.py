@@ -1,12 +1,23 @@
 """What does not stand on this commit takes no place from what does: on a page, in a context."""
 
+import json
+from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from doors import call
-from git_world import A, GitWorld, parted
+from doors import call, read
+from git_world import A, GitWorld, in_git, parted
+from real_git import git
 
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.git import GitMode
+from memory_mcp.domain.outcomes import SearchResults
+from memory_mcp.domain.search import Filters
+from memory_mcp.search import search_memories
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
@@ -118,3 +129,50 @@ async def test_what_stands_elsewhere_outdates_nothing_here(
                 assert not any("outdated_by" in each for each in hits), (branch, query)
             context = await w.context()
             assert f"The repo uses {own}." in context
+
+
+@pytest.mark.parametrize("mode", ["off", "mark"])
+async def test_the_index_is_asked_once_more_only_where_something_stands_elsewhere(
+    settings: Settings, project: Path, monkeypatch: pytest.MonkeyPatch, mode: GitMode
+) -> None:
+    """Whoever has no branches, or wants nothing of git, pays nothing for it."""
+    counted = ContextVar[list[str] | None]("counted", default=None)
+    answer = SqliteIndex.read
+
+    async def count(self: SqliteIndex, statement: str, values: Any = None) -> Any:
+        if (asked := counted.get()) is not None:  # others work beside
+            asked.append(statement)
+        return await answer(self, statement, values)
+
+    monkeypatch.setattr(SqliteIndex, "read", count)
+    async with parted(settings, project, mode):
+        pass
+    async with open_workspace(in_git(settings, mode)) as built:
+        counts: list[int] = []
+        for branch in ("feature", "main"):
+            git(project, "switch", "-q", branch)
+            asked = list[str]()
+            for each in (None, asked):  # first git is looked at
+                token = counted.set(each)
+                found = await search_memories(built.workspace, "orders sessions", Filters(), 5)
+                counted.reset(token)
+                assert isinstance(found, SearchResults)
+                assert len(found.hits) == 2
+            counts.append(len(asked))
+        here, elsewhere = counts
+        assert here > 0
+        assert elsewhere - here == (mode == "mark")
+
+
+async def test_a_prompt_is_given_what_stands_here_first(settings: Settings, project: Path) -> None:
+    """It is given few memories, so those of another branch would take all of the room."""
+    asking = replace(settings, toolsets=("session", "hooks"), session="before")
+    async with parted(asking, project, "mark") as w:
+        await _crowd(w)
+        prompt = "What does the deploy script do with the queue workers in the cluster?"
+        said = json.loads(
+            await read(w.client, "prompt_context", prompt=prompt, session_id="another")
+        )
+        told = said["hookSpecificOutput"]["additionalContext"]
+        assert _HERE in told
+        assert told.index(_HERE) < min(told.index(each) for each in _THERE if each in told)
