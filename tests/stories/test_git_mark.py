@@ -1,16 +1,22 @@
 """What does not stand on this commit takes no place from what does: on a page, in a context."""
 
 import json
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doors import call, read
-from git_world import A, GitWorld, parted
+from git_world import A, GitWorld, in_git, parted
+from real_git import git
 
+from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.domain.outcomes import SearchResults
+from memory_mcp.domain.search import Filters
+from memory_mcp.search import search_memories
 from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
@@ -130,23 +136,29 @@ async def test_the_index_is_asked_once_more_only_where_something_stands_elsewher
     settings: Settings, project: Path, monkeypatch: pytest.MonkeyPatch, mode: GitMode
 ) -> None:
     """Whoever has no branches, or wants nothing of git, pays nothing for it."""
-    asked = list[str]()
+    counted = ContextVar[list[str] | None]("counted", default=None)
     answer = SqliteIndex.read
 
     async def count(self: SqliteIndex, statement: str, values: Any = None) -> Any:
-        asked.append(statement)
+        if (asked := counted.get()) is not None:  # others work beside
+            asked.append(statement)
         return await answer(self, statement, values)
 
-    async with parted(settings, project, mode) as w:
+    monkeypatch.setattr(SqliteIndex, "read", count)
+    async with parted(settings, project, mode):
+        pass
+    async with open_workspace(in_git(settings, mode)) as built:
         counts: list[int] = []
         for branch in ("feature", "main"):
-            w.git("switch", "-q", branch)
-            assert len(await _search(w, 5, "orders sessions")) == 2, "git has been looked at"
-            with monkeypatch.context() as patch:
-                patch.setattr(SqliteIndex, "read", count)
-                asked.clear()
-                await _search(w, 5, "orders sessions")
-                counts.append(len(asked))
+            git(project, "switch", "-q", branch)
+            asked = list[str]()
+            for each in (None, asked):  # first git is looked at
+                token = counted.set(each)
+                found = await search_memories(built.workspace, "orders sessions", Filters(), 5)
+                counted.reset(token)
+                assert isinstance(found, SearchResults)
+                assert len(found.hits) == 2
+            counts.append(len(asked))
         here, elsewhere = counts
         assert here > 0
         assert elsewhere - here == (mode == "mark")
