@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memory_mcp.domain.ids import (
     MAIN,
+    ROOT,
     BranchName,
     CheckpointId,
     LineId,
@@ -21,7 +22,7 @@ from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.errors import UnknownTargetError
 from memory_mcp.timeline.moves import apply_move, fold_moves
-from memory_mcp.timeline.plans import find_forgotten_segments, plan_backtrack
+from memory_mcp.timeline.plans import find_forgotten_segments, plan_backtrack, spare_away
 
 
 class Clone:
@@ -49,9 +50,11 @@ class Clone:
             case _:
                 names = [c.id for c in self.timeline.valid(branch)]
                 names += [line.id for line in self.lines(branch)]
+                away = draw(st.sets(st.sampled_from(sorted(self.timeline.chain(branch)))))
                 self.go(
-                    branch, draw(st.sampled_from([*names, "start"])), forget=draw(st.booleans())
-                )
+                    branch, draw(st.sampled_from([*names, "start"])), frozenset(away),
+                    forget=draw(st.booleans()),
+                )  # fmt: skip
 
     def lines(self, branch: BranchName) -> list[Any]:
         return [line for line in self.timeline.left_lines() if line.branch == branch]
@@ -98,21 +101,38 @@ class Clone:
             return
         tips = self.timeline.tips(branch)
         opens = {name: self.segment(), branch: self.segment()}
-        self.make(Move(act="fork", branch=name, opens=opens, parents=tips, leaves=tips))
+        chain = self.timeline.chain(branch)
+        gives_up, keeps = self.timeline.find_fork_effect(branch, tips)
+        self.make(
+            Move(
+                act="fork", branch=name, opens=opens, parents=tips, leaves=tips,
+                gives_up=tuple(sorted(gives_up)), keeps=tuple(sorted(keeps)),
+            )
+        )  # fmt: skip
+        assert self.timeline.chain(name) == chain | {opens[name]}, "it begins with what this holds"
 
-    def go(self, branch: BranchName, to: str, *, forget: bool) -> None:
-        plan = plan_backtrack(self.timeline, branch, to)
-        gone = sorted(find_forgotten_segments(self.timeline, branch, plan)) if forget else []
+    def go(
+        self, branch: BranchName, to: str, away: frozenset[SegmentId] = frozenset(), *, forget: bool
+    ) -> None:
+        before = self.timeline
+        plan = spare_away(before, branch, plan_backtrack(before, branch, to), away)
+        gone = sorted(find_forgotten_segments(before, branch, plan, away)) if forget else []
+        after = before.chain_after(branch, plan.parents, plan.gives_up, plan.undoes, plan.keeps)
         line = make_unique_name(make_line_id(self.scribe.clock.now()), self.timeline.lines)
         self.make(
             Move(
                 act="backtrack", branch=branch, opens={branch: self.segment()},
                 parents=plan.parents, leaves=(*plan.leaves, *gone), forgets=tuple(gone),
                 gives_up=(*sorted(plan.gives_up), *gone),
+                keeps=tuple(sorted(plan.keeps)),
                 undoes=plan.undoes,
-                line=None if forget else LineId(line),
+                line=None if forget or not plan.leaves else LineId(line),
             )
         )  # fmt: skip
+        chain = self.timeline.chain(branch)
+        assert chain >= before.chain(branch) & away, "what is away stays"
+        assert chain.isdisjoint((*plan.gives_up, *gone)), "what is left goes"
+        assert chain & before.segments.keys() | {ROOT} == after | {ROOT}, "as it was said before"
 
     def segment(self) -> SegmentId:
         return SegmentId(self.scribe.ids.new(self.scribe.clock.now()))

@@ -20,6 +20,7 @@ from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record, cut_titl
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.git import find_away, hide_elsewhere
 from memory_mcp.engine.head import load_head, make_view, make_writing, move_head
 from memory_mcp.engine.members import count_authors
 from memory_mcp.engine.moves import build_move_record
@@ -37,6 +38,7 @@ from memory_mcp.timeline.plans import (
     find_forgotten_segments,
     plan_backtrack,
     plan_by_name,
+    spare_away,
 )
 
 Choice = Literal["continue", "forget", "abort"]
@@ -165,11 +167,12 @@ async def _move_head(
             parents=way.parents,
             leaves=(*way.leaves, *forgets),
             gives_up=tuple(sorted(way.gives_up.union(forgets))),
+            keeps=tuple(sorted(way.keeps)),
             forgets=forgets,
             undoes=way.undoes,
             checkpoint=way.checkpoint if isinstance(way, BacktrackPlan) else None,
             line=None
-            if forget
+            if forget or not way.leaves
             else LineId(make_unique_name(make_line_id(at), head.timeline.lines)),
         )
         content = f"{step.act} to {to.strip()}"
@@ -194,16 +197,18 @@ async def _plan_move(
     plan = plan_by_name(timeline, branch, to)
     if plan is None:
         plan = plan_backtrack(timeline, branch, to, await index.holding())
+    away = await find_away(workspace, head)
+    plan = spare_away(timeline, branch, plan, away)
     now = make_view(workspace, timeline)
-    chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes)
-    after = View(chain=chain, now=now.now)
+    chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes, plan.keeps)
+    after = View(chain=hide_elsewhere(workspace, chain), now=now.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
     suppressed = await find_suppressed_by_restore(workspace, plan, now, after)
     known = {*await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)}
     newest = sorted(known | suppressed, reverse=True)[: limits.TITLES_REPORTED_MAX]
     looked = await load_records(workspace.project, sorted(known.union(newest), reverse=True))
     named = [record for record in looked if record.id in newest]
-    forgets = find_forgotten_segments(timeline, branch, plan)
+    forgets = find_forgotten_segments(timeline, branch, plan, away)
     touched = await index.ids_by_segment(plan.hides | forgets)
     erases = set[RecordId]().union(*(touched.get(segment, ()) for segment in forgets))
     preview = MovePreview(

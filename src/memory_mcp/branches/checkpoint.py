@@ -280,12 +280,16 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady |
         tips = timeline.tips(here)
         if start is None:  # the new branch must not see what is written here from now on
             opens[here] = SegmentId(workspace.ids.new(now))
+        parents = start.seals if start else tips
+        gives_up, keeps = timeline.find_fork_effect(here, parents)
         step = Move(
             act="fork",
             branch=branch,
             opens=opens,
-            parents=start.seals if start else tips,
+            parents=parents,
             leaves=() if start else tips,
+            gives_up=tuple(sorted(gives_up)),
+            keeps=tuple(sorted(keeps)),
         )
         return build_move_record(
             workspace, head, step, id_=id_, at=now, kind="move", content=f"Fork {branch}."

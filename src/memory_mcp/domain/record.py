@@ -167,6 +167,7 @@ class Move(FrozenModel):
     - `opens`: the segments that it begins, by branch; all are children of `parents`.
     - `leaves`: the segments that are tips no longer.
     - `gives_up`: the segments that its branch no longer holds; `forgets`: those erased for good.
+      What grew from them goes with them, except what it `keeps` and what grew from that.
     - `undoes`: the backtracks and restores that a restore takes back.
     - `decides`: the move that left a checkpoint pending; it then `undoes` earlier answers.
     - `carries`: the records written with it in one step.
@@ -182,6 +183,7 @@ class Move(FrozenModel):
     parents: SegmentIds = ()
     leaves: SegmentIds = ()
     gives_up: SegmentIds = ()
+    keeps: SegmentIds = ()
     forgets: SegmentIds = ()
     undoes: RecordIds = ()
     carries: RecordIds = ()
@@ -208,13 +210,16 @@ class Lineage(FrozenModel):
 
     Records are committed with code, so a clone of one git branch lacks those of another. `move`
     began the record's segment, as a child of `parents`. `given_up` names the segments that earlier
-    moves took off its branch, by move, and `undone` the moves that were taken back. `base` names
-    the segments that the branch was forked from.
+    moves took off its branch, by move, `kept` those that they kept, and `undone` the moves that
+    were taken back. `base` names the segments that the branch was forked from.
     """
 
     move: RecordIdField | None = None
     parents: SegmentIds = ()
     given_up: Annotated[
+        dict[RecordIdField, SegmentIds], constrain(max_length=limits.LINEAGE_SEGMENTS_MAX)
+    ] = field(default_factory=dict[RecordId, tuple[SegmentId, ...]])
+    kept: Annotated[
         dict[RecordIdField, SegmentIds], constrain(max_length=limits.LINEAGE_SEGMENTS_MAX)
     ] = field(default_factory=dict[RecordId, tuple[SegmentId, ...]])
     undone: RecordIds = ()

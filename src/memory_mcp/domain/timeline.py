@@ -92,10 +92,14 @@ _MANY: Final = constrain(max_length=TIMELINE_SEGMENTS_MAX)
 
 
 class AbandonedSegments(FrozenModel):
-    """The segments that one backtrack or restore took off a branch."""
+    """The segments that one backtrack or restore took off a branch, with what grew from them.
+
+    What it `keeps` and what grew from that stays on the branch.
+    """
 
     branch: BranchField
     segments: Annotated[frozenset[SegmentField], _MANY]
+    keeps: Annotated[frozenset[SegmentField], _MANY] = frozenset()
 
 
 class RestoreEffect(NamedTuple):
@@ -163,7 +167,8 @@ class Timeline(FrozenModel):
 
     A branch holds the segments begun on it and those it was forked from (`bases`), less those that
     a move abandoned (`given_up`) and no later move took back (`undone`), and less what grew on
-    these. Segments of which another git branch has the files may be missing in between.
+    these and was not kept. Segments of which another git branch has the files may be missing in
+    between.
     """
 
     segments: Annotated[dict[SegmentId, Segment], _MANY] = field(
@@ -346,7 +351,7 @@ class Timeline(FrozenModel):
             rest = next((branch for branch in known if branch), None)
             if but is None and rest:
                 held = known[rest] | self.chain(rest)
-            elif self._complete:  # one closure instead of one for each branch
+            elif self._complete and not self._keeps_any:  # one closure, not one for each branch
                 on = (self._position(branch).on for branch in branches)
                 held = self.ancestors(segment for each in on for segment in each)
             else:
@@ -387,9 +392,19 @@ class Timeline(FrozenModel):
             known[starts[0]] = found
         return found
 
-    def descendants(self, starts: Iterable[SegmentId]) -> frozenset[SegmentId]:
-        """These segments and everything that grew from them."""
-        return _closure(starts, self._children.get)
+    def descendants(
+        self, starts: Iterable[SegmentId], but: Collection[SegmentId] = ()
+    ) -> frozenset[SegmentId]:
+        """These segments and everything that grew from them, without `but` and what grew there."""
+        if not but:
+            return _closure(starts, self._children.get)
+        children = self._children
+        return _closure(starts, lambda s: [c for c in children.get(s, ()) if c not in but])
+
+    def newest(self, segments: Collection[SegmentId]) -> tuple[SegmentId, ...]:
+        """Those of these segments on which none of the others stands."""
+        before = {parent for segment in segments for parent in self.predecessors(segment)}
+        return tuple(_sort_by_age(s for s in segments if s not in before))
 
     def decided(self) -> list[Checkpoint]:
         """The approved checkpoints of every branch, oldest first."""
@@ -466,9 +481,7 @@ class Timeline(FrozenModel):
     def find_restore_effect(self, branch: BranchName, line: Line) -> RestoreEffect:
         """What restoring a line that the branch left would undo, give up, and lead to."""
         restored = self.ancestors(line.tips)
-        undoes = tuple(
-            sorted(m for m, gone in self._moves_in_effect(branch) if gone.segments & restored)
-        )
+        undoes = tuple(sorted(self._find_hiding(branch, line.tips)))
         freed = _union(self.given_up[move].segments for move in undoes)
         gives_up = (self.chain(branch) | freed) - restored
         return RestoreEffect(
@@ -480,17 +493,28 @@ class Timeline(FrozenModel):
 
         A side may have abandoned what the other one holds: with the join it stands on that again.
         """
-        reached = self.ancestors((*self.tips(into), *self.tips(node)))
-        freed = {
-            side: {m: g.segments for m, g in self._moves_in_effect(side) if g.segments & reached}
-            for side in (into, node)
-        }
+        tips = (*self.tips(into), *self.tips(node))
+        reached = self.ancestors(tips)
+        freed = {side: self._find_hiding(side, tips) for side in (into, node)}
         mine, theirs = (
             _union(freed[side].values()) - reached - self._find_abandoned(side, freed[side])
             for side in (into, node)
         )
         undoes = tuple(sorted({*freed[into], *freed[node]}))
         return JoinEffect(undoes, mine, theirs)
+
+    def find_fork_effect(
+        self, branch: BranchName, parents: Iterable[SegmentId]
+    ) -> tuple[frozenset[SegmentId], frozenset[SegmentId]]:
+        """What a branch that is forked there gives up, and keeps, because this one does.
+
+        A branch stands on nothing that it abandoned unless it kept what grew from that.
+        """
+        if not self._keeps_any:
+            return frozenset(), frozenset()
+        chain = self.chain(branch)
+        gives_up = self.ancestors(parents) - chain
+        return gives_up, self.descendants(gives_up) & chain
 
     def find_branch(self, segment: SegmentId) -> BranchName | None:
         """The branch that the segment was begun on, if that is known."""
@@ -503,21 +527,21 @@ class Timeline(FrozenModel):
         parents: Iterable[SegmentId],
         gives_up: frozenset[SegmentId],
         undoes: Iterable[RecordId] = (),
+        keeps: Collection[SegmentId] = (),
     ) -> frozenset[SegmentId]:
         """The chain of the branch after a move."""
-        reached, abandoned = (
-            self.ancestors(parents),
-            self._find_abandoned(branch, undoes) | gives_up,
-        )
+        reached, undoes = self.ancestors(parents), frozenset(undoes)
         opened = frozenset(self._find_opened(branch))
+        reaches_all = self._complete and not keeps and not self._keeps_any
         # what it stands on it reaches with all before that; else what grew on the abandoned counts
-        if self._complete and reached.issuperset(opened - abandoned):
+        abandoned = self._find_abandoned(branch, undoes) | gives_up
+        if reaches_all and reached.issuperset(opened - abandoned):
             return reached
-        on, _ = self._split_opened(branch, abandoned)
-        if self._complete and reached.issuperset(on):
+        off = self._find_off(branch, undoes) | self.descendants(gives_up, keeps)
+        if reaches_all and reached.issuperset(opened - off):
             return reached
-        position = self._find_position(branch, abandoned)
-        return reached.union(self._find_chain(position) if position else ())
+        position = self._find_position(branch, off)
+        return (reached | self._find_chain(position)) - off if position else reached
 
     def lineage(self, branch: BranchName, segment: SegmentId | None = None) -> Lineage:
         """What a record on the branch says of its place, so that it needs no other file.
@@ -535,11 +559,14 @@ class Timeline(FrozenModel):
             forked_from = self.chain(branch).difference(self._find_opened(branch))
             base = _sort_by_age(forked_from)[-LINEAGE_SEGMENTS_MAX:]
         given_up: dict[RecordId, tuple[SegmentId, ...]] = {}
+        kept: dict[RecordId, tuple[SegmentId, ...]] = {}
         room = LINEAGE_SEGMENTS_MAX
         for move, gone in sorted(self._moves_in_effect(branch), reverse=True):
             if room > 0:
                 given_up[move] = tuple(_sort_by_age(gone.segments)[-room:])
-                room -= len(given_up[move])
+                if gone.keeps:
+                    kept[move] = tuple(_sort_by_age(gone.keeps)[-room:])
+                room -= len(given_up[move]) + len(gone.keeps)
         undone = {
             move
             for move in self.undone
@@ -549,6 +576,7 @@ class Timeline(FrozenModel):
             move=known.move if known else None,
             parents=known.parents if known else (),
             given_up=given_up,
+            kept=kept,
             undone=tuple(sorted(undone)[-LINEAGE_SEGMENTS_MAX:]),
             base=tuple(base),
         )
@@ -575,6 +603,35 @@ class Timeline(FrozenModel):
         self, branch: BranchName, undoes: Iterable[RecordId] = ()
     ) -> frozenset[SegmentId]:
         return _union(gone.segments for _, gone in self._moves_in_effect(branch, frozenset(undoes)))
+
+    def _find_off(
+        self, branch: BranchName, undoes: Collection[RecordId] = ()
+    ) -> frozenset[SegmentId]:
+        """What moves abandoned, and what grew from that and was not kept."""
+        in_effect = [gone for _, gone in self._moves_in_effect(branch, undoes)]
+        whole = _union(gone.segments for gone in in_effect if not gone.keeps)
+        parts = (self.descendants(g.segments, g.keeps) for g in in_effect if g.keeps)
+        return _union(parts) | (self.descendants(whole) if whole else whole)
+
+    def _find_hiding(
+        self, branch: BranchName, tips: Sequence[SegmentId]
+    ) -> dict[RecordId, frozenset[SegmentId]]:
+        """The moves in effect that abandoned what these tips stand on, and what each abandoned.
+
+        What a move kept does not stand on what it abandoned.
+        """
+        reached = self.ancestors(tips)
+        return {
+            move: gone.segments
+            for move, gone in self._moves_in_effect(branch)
+            if gone.segments & reached
+            and (not gone.keeps or self.descendants(gone.segments, gone.keeps).intersection(tips))
+        }
+
+    @property
+    def _keeps_any(self) -> bool:
+        """Whether a branch may hold what grew from what it abandoned."""
+        return any(gone.keeps for gone in self.given_up.values())
 
     def _lies_on(self, chain: frozenset[SegmentId], checkpoint: Checkpoint) -> bool:
         """Whether all that the checkpoint seals is on the chain, as far as it is known."""
@@ -627,18 +684,16 @@ class Timeline(FrozenModel):
 
     def _position(self, branch: BranchName) -> _Position:
         cache = self._cache.positions
-        position = cache.get(branch) or self._find_position(branch, self._find_abandoned(branch))
+        position = cache.get(branch) or self._find_position(branch, self._find_off(branch))
         if position is None:  # in a union each clone abandoned what the other stands on
             opened = [s for s in self._find_opened(branch) if s not in self.forgotten]
             position = _Position(tuple(opened[-1:]), tuple(opened[-1:]))
         cache[branch] = position
         return position
 
-    def _find_position(
-        self, branch: BranchName, abandoned: frozenset[SegmentId]
-    ) -> _Position | None:
+    def _find_position(self, branch: BranchName, off: frozenset[SegmentId]) -> _Position | None:
         base = self.bases.get(branch, frozenset[SegmentId]())
-        on, off = self._split_opened(branch, abandoned)
+        on = tuple([s for s in self._find_opened(branch) if s not in off])
         if not on:
             return None
         segments = self.segments
@@ -646,13 +701,6 @@ class Timeline(FrozenModel):
             return _Position(on[-1:], on, off, base)
         before = self.ancestors(_union(frozenset(self.predecessors(s)) for s in on))
         return _Position(tuple(segment for segment in on if segment not in before), on, off, base)
-
-    def _split_opened(
-        self, branch: BranchName, abandoned: frozenset[SegmentId]
-    ) -> tuple[tuple[SegmentId, ...], frozenset[SegmentId]]:
-        """The segments begun on the branch that stay, oldest first, and what was abandoned."""
-        off = self.descendants(abandoned) if abandoned else abandoned
-        return tuple([s for s in self._find_opened(branch) if s not in off]), off
 
     def _find_chain(self, position: _Position) -> frozenset[SegmentId]:
         reached = self.ancestors(position.tips)

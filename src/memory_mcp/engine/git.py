@@ -107,6 +107,25 @@ def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozens
     return chain - hides if git and hides and git.mode == "follow" else chain
 
 
+async def find_away(workspace: Workspace, head: Head) -> frozenset[SegmentId]:
+    """The segments whose memories git keeps from being recalled here, so that no move leaves them.
+
+    A segment that holds nothing, and in which nothing more is written, goes with what it grew from.
+    Where records are committed with the code, git may have taken the files of any such segment.
+    What is about to be left must not be taken for what is here, so git is waited for.
+    """
+    git = workspace.git
+    if git is None or git.mode == "off" or workspace.caller.branch != MAIN:
+        return frozenset()
+    if git.task is not None:
+        await follow_git(workspace, head, _WRITE_SECONDS_MAX)
+    timeline, state = head.timeline, git.history.load()
+    away = git.standing.hides if git.mode == "follow" else frozenset[SegmentId]()
+    every = {ROOT, *timeline.segments} if state.with_code else timeline.descendants(away)
+    done = every.difference(tip for tip in timeline.tips(MAIN) if tip not in state.closed)
+    return away | (done - await workspace.project.index.holding()) if done else away
+
+
 async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None = None) -> Head:
     """Look at git if it moved since the last look; the head, with the anchors that came of it.
 

@@ -74,8 +74,12 @@ def build_move_record(
         key=f"project:{head.project}:phase" if step.phase is not None else "",
     )
     lineage = apply_move(head.timeline, record).lineage(step.branch, record.segment)
-    others = {move: gone for move, gone in lineage.given_up.items() if move != id_}
-    return record.model_copy(update={"lineage": lineage.model_copy(update={"given_up": others})})
+    others, kept = (
+        {move: segments for move, segments in each.items() if move != id_}
+        for each in (lineage.given_up, lineage.kept)
+    )
+    update = {"given_up": others, "kept": kept}
+    return record.model_copy(update={"lineage": lineage.model_copy(update=update)})
 
 
 def _next_time(head: Head, now: datetime) -> datetime:

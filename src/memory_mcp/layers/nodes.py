@@ -246,6 +246,7 @@ async def _fork_once(
         name = child or _choose_free_id(timeline, here)
         names.append(name)
         tips = timeline.tips(here)
+        gives_up, keeps = timeline.find_fork_effect(here, tips)
         step = Move(
             act="fork",
             branch=name,
@@ -255,6 +256,8 @@ async def _fork_once(
             },
             parents=tips,
             leaves=tips,
+            gives_up=tuple(sorted(gives_up)),
+            keeps=tuple(sorted(keeps)),
         )
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=f"Fork {name}."

@@ -301,6 +301,7 @@ def _list_rest(part: Timeline) -> dict[str, Any]:
         "lines": [*part.lines.values()],
         "given_up": [
             {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
+            | ({"keeps": sorted(each.keeps)} if each.keeps else {})
             for move, each in part.given_up.items()
         ],
         "undone": sorted(part.undone),

@@ -73,7 +73,7 @@ def _apply_moves(timeline: Timeline, records: Iterable[Record]) -> Timeline:
         if move.anchors and move.commit:
             anchor = Anchor(segments=move.anchors, commit=move.commit, git_branch=move.git_branch)
             draft.put("anchors", record.id, anchor)
-        if gone := _find_abandoned(given_up, record.id, move.branch, move.gives_up):
+        if gone := _find_abandoned(given_up, record.id, move.branch, move.gives_up, move.keeps):
             draft.put("given_up", record.id, gone)
         draft.drop_forgotten_checkpoints()
     if len(draft.now["moves"]) == len(timeline.moves):
@@ -145,7 +145,8 @@ def apply_lineages(records: Iterable[Record], onto: Timeline) -> Timeline:
                 Segment(id=opened, parents=lineage.parents, branch=branch, move=lineage.move),
             )
         for move, segments_left in lineage.given_up.items():
-            if gone := _find_abandoned(given_up, move, branch, segments_left):
+            kept = lineage.kept.get(move, ())
+            if gone := _find_abandoned(given_up, move, branch, segments_left, kept):
                 given_up[move] = gone
         undone.update(lineage.undone)
         if lineage.base:
@@ -160,7 +161,7 @@ def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
     """The timeline with the segments, bases and abandoned segments of another one."""
     given_up = dict(timeline.given_up)
     for move, theirs in other.given_up.items():
-        if gone := _find_abandoned(given_up, move, theirs.branch, theirs.segments):
+        if gone := _find_abandoned(given_up, move, theirs.branch, theirs.segments, theirs.keeps):
             given_up[move] = gone
     bases = {**timeline.bases}
     for branch, base in other.bases.items():
@@ -174,13 +175,19 @@ def merge_lineages(timeline: Timeline, other: Timeline) -> Timeline:
 
 
 def _find_abandoned(
-    known: _Abandoned, move: RecordId, branch: BranchName, segments: Iterable[SegmentId]
+    known: _Abandoned,
+    move: RecordId,
+    branch: BranchName,
+    segments: Iterable[SegmentId],
+    keeps: Iterable[SegmentId],
 ) -> AbandonedSegments | None:
-    """What the move abandoned with these; None if that is known."""
-    before = known[move].segments if move in known else frozenset[SegmentId]()
-    if before.issuperset(segments):
+    """What the move abandoned and kept with these; None if that is known."""
+    before = known.get(move) or AbandonedSegments(branch=branch, segments=frozenset())
+    if before.segments.issuperset(segments) and before.keeps.issuperset(keeps):
         return None
-    return AbandonedSegments(branch=branch, segments=before.union(segments))
+    return AbandonedSegments(
+        branch=branch, segments=before.segments.union(segments), keeps=before.keeps.union(keeps)
+    )
 
 
 def _apply_checkpoint(draft: _Draft, record: Record, move: Move) -> None:

@@ -7,6 +7,7 @@ agrees, so the preview and the move cannot differ. The use cases carry it out.
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain.ids import (
@@ -40,6 +41,7 @@ class BacktrackPlan:
     leaves: tuple[SegmentId, ...]
     hides: frozenset[SegmentId]
     join: RecordId | None = None
+    keeps: frozenset[SegmentId] = frozenset()
 
     @property
     def undoes(self) -> tuple[RecordId, ...]:
@@ -66,6 +68,7 @@ class RestorePlan:
     brings: frozenset[SegmentId]
     undoes: tuple[RecordId, ...]
     gives_up: frozenset[SegmentId]
+    keeps: frozenset[SegmentId] = frozenset()
 
 
 @frozen
@@ -188,17 +191,51 @@ def resolve_name(what: str, part: str, names: Iterable[str]) -> str:
     return found[0] if found else part
 
 
+def spare_away(
+    timeline: Timeline,
+    branch: BranchName,
+    plan: BacktrackPlan | RestorePlan,
+    away: frozenset[SegmentId],
+) -> BacktrackPlan | RestorePlan:
+    """The plan that keeps what git keeps `away`: who does not see it here cannot mean to leave it.
+
+    It may have grown from what is left; then the move names it.
+    """
+    kept = timeline.chain(branch) & away
+    spared = kept & plan.gives_up
+    if not spared:
+        return plan
+    gives_up = plan.gives_up - kept
+    hides = plan.hides - kept
+    tips = [tip for tip in plan.leaves if tip not in kept]
+    # what was joined to the branch stays on it only if what is begun now stands on that
+    joined = timeline.newest([s for s in spared if timeline.find_branch(s) != branch])
+    parents = tuple(dict.fromkeys((*plan.parents, *joined)))
+    leaves = tuple(dict.fromkeys((*timeline.newest(hides.difference(tips)), *tips)))
+    keeps = timeline.descendants(gives_up) & kept
+    match plan:
+        case BacktrackPlan():
+            return replace(plan, parents=parents, hides=hides, leaves=leaves, keeps=keeps)
+        case RestorePlan():
+            return replace(
+                plan, parents=parents, hides=hides, leaves=leaves, gives_up=gives_up, keeps=keeps
+            )
+
+
 def find_forgotten_segments(
-    timeline: Timeline, branch: BranchName, plan: BacktrackPlan | RestorePlan
+    timeline: Timeline,
+    branch: BranchName,
+    plan: BacktrackPlan | RestorePlan,
+    away: frozenset[SegmentId] = frozenset(),
 ) -> frozenset[SegmentId]:
     """The segments that the plan erases with `forget`.
 
-    They are what the move hides and every left line that grew from it, except what another branch
-    holds or could restore: forgetting on one branch must not take from another.
+    They are what the move hides and every left line that grew from it, except what git keeps `away`
+    and what another branch holds or could restore: forgetting here must not take from there.
     """
     others = (tip for li in timeline.left_lines() if li.branch != branch for tip in li.tips)
     kept = timeline.ancestors([*plan.parents, *others]) | timeline.held(but=branch)
-    return timeline.descendants(plan.hides) - kept
+    return timeline.descendants(plan.hides) - kept - away
 
 
 def find_phase_repetition(
