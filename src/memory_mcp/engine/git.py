@@ -123,7 +123,7 @@ async def find_away(workspace: Workspace, head: Head) -> frozenset[SegmentId]:
     away = git.standing.hides if git.mode == "follow" else frozenset[SegmentId]()
     every = {ROOT, *timeline.segments} if state.with_code else timeline.descendants(away)
     done = every.difference(tip for tip in timeline.tips(MAIN) if tip not in state.closed)
-    return away | (done - await workspace.project.index.holding()) if done else away
+    return away | (done - await workspace.project.index.holding(done)) if done else away
 
 
 async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None = None) -> Head:

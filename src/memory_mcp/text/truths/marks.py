@@ -112,7 +112,8 @@ def _find_outdated(stating: Mapping[_Key, Record]) -> set[RecordId]:
 
     Two that were compared together before are not compared again.
     """
-    known = max(_compared, key=lambda group: len(group.keys & stating.keys()))
+    groups = [*_compared]  # another thread may add one meanwhile
+    known = max(groups, key=lambda group: len(group.keys & stating.keys()))
     order = [*stating]
     new = [at for at, key in enumerate(order) if key not in known.keys]
     outdated = {pair for pair in known.outdated if stating.keys() >= {*pair}}
