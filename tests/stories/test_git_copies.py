@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from doors import agent
-from git_world import A, B, GitWorld, in_git, make_world
+from git_world import A, B, GitWorld, in_git, make_world, parted
 from real_git import commit_all, git
 
 from memory_mcp.config.settings import Settings
@@ -66,14 +66,7 @@ async def test_a_squash_of_a_branch_that_holds_anothers_memories_is_followed(
     settings: Settings, project: Path, tmp_path: Path, left: str
 ) -> None:
     """Nothing was written on it, nothing looked while HEAD was there, and it has more than they."""
-    make_world(project, ignored=True)
-    async with agent(in_git(settings, "follow"), "auto") as client:
-        w = GitWorld(client, project)
-        await w.write(A)
-        w.commit("a")
-        w.git("switch", "-q", "-c", "feature")
-        await w.write(B)
-        w.commit("b")
+    async with parted(settings, project) as w:
         w.git("switch", "-q", "main")
         assert await w.recalled() == {A}
         if left == "of a remote":
