@@ -1,11 +1,13 @@
 """Which of the ranked memories bears on a prompt, or that none does."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.search import RankedCandidate, SearchFields
+from memory_mcp.domain.search import PARTS, RankedCandidate, SearchFields
 from memory_mcp.ranking.analysis import analyse_text
 from memory_mcp.ranking.bearing import (
+    WORDS,
     choose_bearing,
     describe_candidates,
     describe_prompt,
@@ -24,15 +26,27 @@ OTHERS = (
 )
 
 
-def choose(prompt: str, *texts: str) -> tuple[str, float] | None:
-    """The memory chosen among conventions that were ranked in this order, and how likely."""
+def choose(
+    prompt: str, *texts: str, wholes: Sequence[float] = (), read_by: str = WORDS
+) -> tuple[str, float] | None:
+    """The memory chosen among conventions that were ranked in this order, and how likely.
+
+    `wholes`: what its meaning adds to the logit of each, as a whole and by its parts.
+    """
     query = parse_query(prompt, NOW)
     known = {RecordId(f"id{n}"): text for n, text in enumerate(texts)}
     fields: dict[RecordId, SearchFields] = {id_: analyse_text(text) for id_, text in known.items()}
-    ranked = [RankedCandidate(id_, 0.2, agreement=0.2) for id_ in known]
+    pieces = [
+        tuple(whole if part in ("whole", "tokens") else 0.0 for part in PARTS)
+        for whole in wholes or [0.0] * len(texts)
+    ]
+    ranked = [
+        RankedCandidate(id_, 0.2, each, agreement=0.2)
+        for id_, each in zip(known, pieces, strict=True)
+    ]
     states = {id_: {"convention": 1.0} for id_ in known}
     described = describe_candidates(query, ranked, fields, states)
-    chosen = choose_bearing(described, describe_prompt(query, prompt, asks=False))
+    chosen = choose_bearing(described, describe_prompt(query, prompt, asks=False), read_by)
     return chosen and (known[chosen[0]], chosen[1])
 
 
@@ -76,3 +90,17 @@ def test_a_word_that_every_memory_of_the_store_has_tells_little() -> None:
 
     assert chosen is not None
     assert chosen[0] == rule
+
+
+def test_where_a_model_has_read_them_what_is_nearer_than_the_others_is_likelier() -> None:
+    """As near as its neighbours it tells nothing, however near they all are."""
+    texts = ("Dependencies change on Mondays alone.", *OTHERS)
+    apart, alike = (
+        choose("please bump lodash", *texts, wholes=(2.0, *others), read_by="minilm-l6-v2")
+        for others in ([0.4] * 4, [2.0] * 4)
+    )
+
+    assert apart is not None
+    assert alike is not None
+    assert apart[0] == texts[0]
+    assert apart[1] > 0.55 > alike[1]

@@ -2,9 +2,10 @@
 
 What a colleague would mention with "deploy this" shares few words with it: so beside the evidence
 of the ranking, it counts which words are of one subject (`data/subjects.toml`), how few memories of
-the store have what is shared, and whether one is a lesson, a convention or a fact. The candidates
-and "none of them" compete: a conditional logit, whose figures (`data/bearing.json`)
-`tools/bearing.py` learns of labelled prompts.
+the store have what is shared, how much nearer it is than the others, and whether one is a lesson, a
+convention or a fact. The candidates and "none of them" compete: a conditional logit, whose figures
+(`data/bearing.json`, for words and for each kind of model that was learnt) `tools/bearing.py`
+learns of labelled prompts.
 """
 
 import math
@@ -19,6 +20,9 @@ from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.ranking.query import Query
 from memory_mcp.words.table import load_word_table
 from memory_mcp.words.terms import extract_terms
+
+WORDS: Final = "words"
+"""Who read the memories where no model did."""
 
 _RARITY: Final = 10.0
 """About the rarity of a word that tells: the unit of what is multiplied by a rarity."""
@@ -49,6 +53,9 @@ def describe_candidates(
 ) -> dict[RecordId, Features]:
     """What speaks for each of these candidates. `states` is what its record adds: its kind."""
     bodies = {id_: frozenset(each.body.split()) for id_, each in fields.items()}
+    wholes = [place.parts.get("whole", 0.0) for place in ranked]
+    usual = sum(wholes) / len(wholes) if wholes else 0.0
+    nearest = max((place.parts.get("tokens", 0.0) for place in ranked), default=0.0)
     asked = _measure_asked(query, bodies.values())
     return {
         place.id: {
@@ -58,6 +65,8 @@ def describe_candidates(
             "length": math.log1p(fields[place.id].body.count(" ") + 1),
             **states.get(place.id, {}),
             "first": float(rank == 0),
+            "nearest": float(place.parts.get("tokens", 0.0) >= nearest),
+            "nearer": place.parts.get("whole", 0.0) - usual,
         }
         for rank, place in enumerate(ranked)
     }
@@ -128,18 +137,27 @@ def describe_prompt(query: Query, text: str, *, asks: bool) -> Features:
 
 
 def choose_bearing(
-    candidates: Mapping[RecordId, Features], prompt: Features
+    candidates: Mapping[RecordId, Features], prompt: Features, read_by: str
 ) -> tuple[RecordId, float] | None:
     """The candidate that most likely bears on the prompt, and how likely; None of no candidates."""
     if not candidates:
         return None
-    learnt = load_figures("memory_mcp.ranking", "bearing")
+    learnt = _load_learnt()[read_by]
     logits = {id_: weigh(each, learnt["memory"]) for id_, each in candidates.items()}
     none = weigh(prompt, learnt["none"])
     best = max(logits, key=logits.__getitem__)
     highest = max(none, logits[best])
     odds = {id_: math.exp(logit - highest) for id_, logit in logits.items()}
     return best, odds[best] / (sum(odds.values()) + math.exp(none - highest))
+
+
+def list_readers() -> frozenset[str]:
+    """Of whom figures were learnt: `WORDS`, and kinds of models."""
+    return frozenset(_load_learnt())
+
+
+def _load_learnt() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+    return load_figures("memory_mcp.ranking", "bearing")
 
 
 def find_subjects(terms: Iterable[str]) -> frozenset[str]:

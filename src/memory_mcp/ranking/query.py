@@ -117,16 +117,6 @@ _FRAMES: Final = frozenset(
 what is meant by "how do deployments work?"."""
 
 
-def list_identifiers(question: Query) -> frozenset[str]:
-    """The terms of the query that are identifiers: file names, error codes, names in code."""
-    parts = [span for term in question.terms if term.kind == "part" for span in term.spans]
-    return frozenset(
-        term.text
-        for term in question.terms
-        if term.exact and any(a <= c and d <= b for a, b in term.spans for c, d in parts)
-    )
-
-
 def list_same_words(text: str, query: Query, fields: SearchFields) -> tuple[str, ...]:
     """The words of a query that a memory holds, as the query spells them."""
     every = f" {fields.body} {fields.names} {fields.dates} {fields.extra} "

@@ -5,8 +5,7 @@ gives a session each memory once, and none that the session has read or written 
 """
 
 import asyncio
-import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -25,13 +24,16 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.learnt import Features
+from memory_mcp.ports.models import Embedder
 from memory_mcp.profile import read_profile
 from memory_mcp.ranking.bearing import (
+    WORDS,
     choose_bearing,
     describe_candidates,
     describe_prompt,
+    list_readers,
 )
-from memory_mcp.ranking.query import list_identifiers, parse_query
+from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.search.local import Matches, find_local, put_elsewhere_behind
@@ -43,7 +45,7 @@ from memory_mcp.sessions.capture import (
 )
 from memory_mcp.sessions.nudges import bring_up_nudge
 from memory_mcp.sessions.rewinds import take_rewinds
-from memory_mcp.text.prompts import sort_prompt, states_norm, states_rule
+from memory_mcp.text.prompts import sort_prompt, states_norm
 
 _HEADING: Final = "From memory, for this prompt"
 _UNSPACED: Final = "\u2e80"
@@ -149,15 +151,13 @@ async def _find_likely(
     if sort == "aside" or words == "little":
         return ()
     instructs = sort == "instruction"
-    local = _without_remote_embedder(workspace)
+    local = _keep_embedder(workspace, _reads_instructions if instructs else _is_here)
     matches = await find_local(local, text, view, Filters())
     matches = await put_elsewhere_behind(workspace, matches, view)
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.agreement >= limits.PROMPT_SCORE_MIN]
-    if instructs and not matches.wholes:  # no model has read them
+    if instructs:
         fits = await find_bearing(matches, text, view)
-    elif instructs:
-        fits = fits or await _find_leader(matches, view)
     elif words == "few" and (
         len(fits) > 1 or any(f.agreement < limits.PROMPT_FEW_MIN for f in fits)
     ):
@@ -175,35 +175,19 @@ async def _find_likely(
     return records[: limits.PROMPT_HITS_MAX]
 
 
-async def _find_leader(matches: Matches, view: View) -> list[RankedCandidate]:
-    """The best of the rules, if it stands out: what an instruction may be about to break.
-
-    A plain fact is one of them only if it names an identifier of the prompt.
-    """
-    first = matches.ranked[: limits.PROMPT_LEADERS_MAX]
-    hits, _ = await load_hits(first, matches.home, view, len(first))
-    named = list_identifiers(matches.question)
-    rules = {hit.record.id for hit in hits if states_rule(hit.record.kind, hit.record.content)}
-    ranked = [
-        place
-        for place in first
-        if place.id in rules or not named.isdisjoint(matches.fields[place.id].body.split())
-    ]
-    odds = [place.agreement / (1 - place.agreement) for place in ranked]
-    best, next_best = heapq.nlargest(2, [*odds, 0.0, 0.0])
-    least = max(limits.PROMPT_LEADER_ODDS_MIN, limits.PROMPT_LEADER_LEAD * next_best)
-    return [ranked[odds.index(best)]] if best >= least else []
-
-
-async def find_bearing(
-    matches: Matches, text: str, view: View, least: float = limits.PROMPT_BEARING_MIN
-) -> list[RankedCandidate]:
-    """The one that bears on an instruction, if that is likely; by words and subjects."""
-    first = matches.every[: limits.PROMPT_COMPARED_MAX]
-    chosen = choose_bearing(*await describe_instruction(matches, text, view))
-    if chosen is None or chosen[1] < least:
+async def find_bearing(matches: Matches, text: str, view: View) -> list[RankedCandidate]:
+    """The one that bears on an instruction, if that is likely."""
+    described, none = await describe_instruction(matches, text, view)
+    chosen = choose_bearing(described, none, _name_reader(matches))
+    if chosen is None or chosen[1] < limits.PROMPT_BEARING_MIN:
         return []
-    return [place for place in first if place.id == chosen[0]]
+    return [place for place in matches.every if place.id == chosen[0]]
+
+
+def _name_reader(matches: Matches) -> str:
+    """Who read these memories: the kind of model, or words."""
+    banks = matches.home.values() if matches.wholes else ()
+    return next((_name_kind(bank.meaning.embedder) for bank in banks if bank.meaning), WORDS)
 
 
 async def describe_instruction(
@@ -237,16 +221,29 @@ def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enoug
     return "few" if len(question.terms) >= limits.PROMPT_TERMS_FEW else "little"
 
 
-def _without_remote_embedder(workspace: Workspace) -> Workspace:
-    """The workspace without an embedder on another machine."""
+def _is_here(embedder: Embedder) -> bool:
+    return embedder.here
 
-    def keep_local(bank: MemoryBank) -> MemoryBank:
-        remote = bank.meaning is not None and not bank.meaning.embedder.here
-        return replace(bank, meaning=None) if remote else bank
+
+def _reads_instructions(embedder: Embedder) -> bool:
+    """Whether figures were learnt of it: how near two texts are is another figure for each."""
+    return embedder.here and _name_kind(embedder) in list_readers()
+
+
+def _name_kind(embedder: Embedder) -> str:
+    return embedder.identity.partition("/")[0]
+
+
+def _keep_embedder(workspace: Workspace, fits: Callable[[Embedder], bool]) -> Workspace:
+    """The workspace without an embedder that does not fit."""
+
+    def keep(bank: MemoryBank) -> MemoryBank:
+        unfit = bank.meaning is not None and not fits(bank.meaning.embedder)
+        return replace(bank, meaning=None) if unfit else bank
 
     return replace(
         workspace,
-        project=keep_local(workspace.project),
-        team=keep_local(workspace.team) if workspace.team else None,
-        user=keep_local(workspace.user),
+        project=keep(workspace.project),
+        team=keep(workspace.team) if workspace.team else None,
+        user=keep(workspace.user),
     )

@@ -47,8 +47,6 @@ _QUESTION: Final = compile_later(
     r"|was|wie|warum|wieso|wann|wo|wohin|welche\w*|wer|wem|wessen|ist|sind|hat|haben|soll\w*)\b",
     re.IGNORECASE,
 )
-_RULES: Final = frozenset({"convention", "decision", "lesson", "preference"})
-"""Kinds of memories that say how something is to be done."""
 _NORM: Final = compile_later(
     r"\b(?:never|always|only|must(?:n't)?|may not|not allowed|do not|don't|can't|cannot"
     r"|should(?:n't)?|has to|have to|fails?|breaks?"
@@ -70,11 +68,6 @@ def sort_prompt(text: str) -> PromptSort:
     return "question" if asks else "instruction"
 
 
-def states_rule(kind: str, content: str) -> bool:
-    """Whether a memory says how something is to be done, so that an instruction may break it."""
-    return kind in _RULES or states_norm(content)
-
-
 def states_norm(content: str) -> bool:
-    """Whether it says so in words of its own: "never", "must"."""
+    """Whether a memory says in words of its own how something is to be done: "never", "must"."""
     return _NORM.search(content) is not None
