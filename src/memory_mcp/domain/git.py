@@ -290,17 +290,21 @@ class Mark:
     commit: str = ""
 
     def __str__(self) -> str:
+        return self.describe("written")
+
+    def describe(self, how: str) -> str:
+        """Where it stands, of something that was `written` or made."""
         match self.why:
             case "elsewhere":
-                return f"written on {self.branch or 'another branch'}, not merged here"
+                return f"{how} on {self.branch or 'another branch'}, not merged here"
             case "detached":
-                return "written on a detached HEAD, not merged here"
+                return f"{how} on a detached HEAD, not merged here"
             case "reset":
                 return "its commit was reset away"
             case "reverted":
                 return "its commit was reverted"
             case "rewound":
-                return "written in a turn that was taken back"
+                return f"{how} in a turn that was taken back"
 
 
 @frozen
