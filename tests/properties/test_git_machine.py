@@ -71,7 +71,7 @@ class World:
     """A repository, the memory in it, and the model of both.
 
     `beside` is the other work tree, and the memory as it is opened there. `worked` are the work
-    trees in which commits were made on each branch.
+    trees in which commits were made on each branch, `made` the commits that were made for each.
     """
 
     folder: Path
@@ -82,6 +82,7 @@ class World:
     seen: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     dropped: set[str] = field(default_factory=set[str])
     worked: dict[str, set[Path]] = field(default_factory=dict[str, set[Path]])
+    made: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     offered: list[str] = field(default_factory=list[str])
     looked: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
     count: int = 0
@@ -119,6 +120,7 @@ class World:
     def close(self, commit: str) -> None:
         """What git tracks, also for another branch, is where its file is, and at home nowhere."""
         self.worked.setdefault(self.branch, set()).add(self.folder)
+        self.made.add((self.branch, self.head))
         trees = (self.folder, self.beside[0]) if self.with_code else ()
         tracked = " ".join(git(tree, "ls-files", "--", "*.json") for tree in trees)
         for memory in self.memories:
@@ -207,9 +209,10 @@ class World:
                     if before in memory.open_on:
                         memory.open_on.add(self.branch)
             case "merge" if other:
-                self.merge(other)
+                await self.merge(other)
             case "squash" if other:
                 self.squash(other)
+                assert await self.recalled() == self.visible()
             case "hard" | "soft" | "forward":
                 await self.reset(act, n)
             case "amend":
@@ -225,12 +228,34 @@ class World:
         (self.folder / f"f{self.count}.py").write_text(f"{self.count}\n", "utf-8")
         commit_all(self.folder, f"subject {self.count}")
 
-    def merge(self, other: str) -> None:
-        before = self.head
+    async def merge(self, other: str) -> None:
+        """One look after it: a later commit on the other branch closes what a merge would."""
+        before, known = self.head, self.ancestors()
         self.attempt("merge", "-q", "--no-edit", other)
+        if self.head == before:
+            return
         parents = self.git("rev-list", "--parents", "-n", "1", "HEAD").split()[1:]
-        if self.head != before and len(parents) > 1 and parents[0] == before:
+        if len(parents) > 1 and parents[0] == before:
             self.close(self.head)
+        for branch, tip in self.list_ends():
+            if tip in self.ancestors() - known:
+                self.close_merged(branch, tip)
+        assert await self.recalled() == self.visible()
+
+    def list_ends(self) -> list[tuple[str, str]]:
+        """The other branches that end with a commit that was made for them."""
+        listed = self.git("for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
+        ends = [(name, tip) for name, tip in (line.split() for line in listed.splitlines())]
+        return [end for end in ends if end[0] != self.branch and end in self.made]
+
+    def close_merged(self, branch: str, tip: str) -> list[Memory]:
+        """What is open on a branch has its last commit, once that was merged; these memories."""
+        closed = [m for m in self.memories if branch in m.open_on and self.branch not in m.open_on]
+        for memory in closed:
+            memory.open_on.discard(branch)
+            memory.lines.add(branch)
+            memory.homes.add(tip)
+        return closed
 
     def squash(self, other: str) -> None:
         if self.git("diff", "--stat", f"HEAD...{other}") == "":
@@ -241,7 +266,10 @@ class World:
         if self.git("diff", "--cached", "--stat") == "":
             return
         proved = self.git("diff", "--cached") == self.git("diff", f"HEAD...{other}")
+        tip = self.git("rev-parse", other)
         self.git("commit", "-q", "-m", f"subject {self.count}")
+        if proved and (other, tip) in self.list_ends():
+            self.close_merged(other, tip)
         for memory in self.memories:
             if proved and memory.text in hidden and memory.homes & brings:
                 memory.homes.add(self.head)

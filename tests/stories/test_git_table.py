@@ -181,6 +181,49 @@ async def test_fast_forward(settings: Settings, project: Path, way: Way) -> None
         await w.expect({A, B})
 
 
+@pytest.mark.parametrize("how", ["--no-ff", "--ff-only", "--squash"])
+async def test_what_is_written_after_the_last_commit_comes_with_its_branch(
+    settings: Settings, project: Path, way: Way, how: str
+) -> None:
+    """As the end of a session is; what is written there after the merge stays there."""
+    async with parted(settings, project, way) as w:
+        await w.write(D)
+        w.git("switch", "-q", "main")
+        assert (await w.standing()).get(D, NOT_MERGED) == NOT_MERGED
+        w.git("merge", "-q", *(["--no-edit"] if how == "--no-ff" else []), how, "feature")
+        if how == "--squash":
+            w.git("commit", "-q", "-m", "squashed")
+        w.git("switch", "-q", "feature")
+        await w.write(C)
+        w.git("switch", "-q", "main")
+        assert {text: word for text, word in (await w.standing()).items() if text != C} == {
+            A: "", B: "", D: "",
+        }  # fmt: skip
+        assert (await w.standing()).get(C, NOT_MERGED) == NOT_MERGED
+        w.git("branch", "-q", "-D", "feature")
+        w.commit("later")
+        assert {A, B, D} <= await w.recalled()
+
+
+async def test_what_is_open_on_a_branch_that_caught_up_is_not_merged(
+    settings: Settings, project: Path, way: Way
+) -> None:
+    """Its last commit is that of main then, but it did not come from there."""
+    async with world(settings, project, way) as w:
+        await w.write(A)
+        w.commit("a")
+        w.git("switch", "-q", "-c", "feature")
+        await w.write(D)
+        w.git("switch", "-q", "main")
+        assert (await w.standing()).get(D, NOT_MERGED) == NOT_MERGED
+        w.git("commit", "-q", "--allow-empty", "-m", "more")
+        w.git("switch", "-q", "feature")
+        w.git("merge", "-q", "--ff-only", "main")
+        assert (await w.standing())[D] == ""
+        w.git("switch", "-q", "main")
+        assert (await w.standing()).get(D, NOT_MERGED) == NOT_MERGED
+
+
 async def test_squash_that_is_proved(settings: Settings, project: Path, way: Way) -> None:
     """Its patch is that of the whole branch, which is deleted."""
     async with parted(settings, project, way) as w:

@@ -81,6 +81,13 @@ class RefStep:
         return name in made and "Fast-forward" not in self.message
 
     @property
+    def makes(self) -> bool:
+        """Whether `new` was made for this branch, and came from no other as it is."""
+        if self.message.startswith(("rebase", "pull")):  # one without commits of its own is moved
+            return "(finish)" in self.message and not self.message.endswith(f" onto {self.new}")
+        return self.closes
+
+    @property
     def commits_work(self) -> bool:
         """Whether it added a commit of what was worked on here, and of nothing else."""
         return self.message.startswith(("commit:", "commit (amend)", "commit (initial)"))
@@ -189,12 +196,14 @@ class SeenTree(FrozenModel):
 class SeenBranch(FrozenModel):
     """A branch of git at the last look: its commit, and how long its reflog was.
 
-    What came after `since`, while HEAD was elsewhere, is still to be looked at.
+    What came after `since`, while HEAD was elsewhere, is still to be looked at. `own`: the commit
+    was made for this branch.
     """
 
     commit: Commit
     size: int = 0
     since: Commit = ""
+    own: bool = False
 
 
 class RenamedBranch(FrozenModel):

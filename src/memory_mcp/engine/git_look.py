@@ -107,6 +107,7 @@ class _Look:
     added: list[NewAnchor] = field(default_factory=list[NewAnchor])
     start: str = ""
     came: list[NewCommit] = field(default_factory=list[NewCommit])
+    fresh: frozenset[str] = frozenset()
     picked: set[str] = field(default_factory=set[str])
     notes: list[str] = field(default_factory=list[str])
     gone: set[str] = field(default_factory=set[str])
@@ -136,10 +137,11 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
             _read_branch(look, branch)
     _find_renamed(look)
     _follow_rewrites(look)
-    _list_came(look)
+    _list_came(look, state.branches.get(place.branch))
+    _close_merged(look)
     _follow_other_branches(look, state.branches)
     tree = _place_tree(place, seen)
-    asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
+    asked = _list_asked(look) | frozenset(look.reverts.values())
     away = git.find_away(asked, tree.heads)
     tree = tree.model_copy(update={"asked": asked, "away": frozenset(away)})
     offers = _find_arrivals(look, away) if place.branch else []
@@ -263,7 +265,8 @@ def _read_gone(
     begun = next((at for at, step in enumerate(steps) if seen and step.old == seen.commit), None)
     if seen is None or begun is None or look.git.find_new_name(branch, seen):
         return None
-    return steps[begun:], seen.model_copy(update={"commit": steps[-1].new})
+    steps = steps[begun:]
+    return steps, seen.model_copy(update={"commit": steps[-1].new, "own": steps[-1].makes})
 
 
 def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
@@ -346,19 +349,51 @@ def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
         look.branches[branch] = now.model_copy(update={"since": "" if here else start})
 
 
-def _list_came(look: _Look) -> None:
+def _list_came(look: _Look, before: SeenBranch | None) -> None:
     """Note the commits that came to HEAD, and what they revert by their words.
 
-    All branches were read before: any of them may have an anchor that these commits gather.
+    All branches were read before: any of them may have an anchor that these commits gather. What
+    came there while HEAD was elsewhere was seen, but is listed again: `before` is the last look.
     """
-    if not (look.start and look.anchors):
+    if not (look.start and (look.anchors or look.claims)):
         return
     try:
-        look.came = look.git.list_commits(look.start, look.place.commit)
+        look.came = fresh = look.git.list_commits(look.start, look.place.commit)
+        if before and before.commit != look.start:
+            fresh = look.git.list_commits(before.commit, look.place.commit)
+        look.fresh = frozenset(commit.commit for commit in fresh)
     except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
         look.notes.append(f"What came to {look.place.branch} could not be listed ({error}).")
     for new in look.came:
         look.reverts.update(dict.fromkeys(new.reverts, new.commit))
+
+
+def _close_merged(look: _Look) -> None:
+    """Close what was written on a branch after its last commit, once that came with a merge.
+
+    The end of a session is written then: it belongs to the branch that was merged. What is written
+    there later does not: only what came since the last look counts.
+    """
+    for branch, tip in _list_unclosed(look).items():
+        if tip in look.fresh:
+            why = f"on {branch} after {tip[:_SHORT]}, which came to {look.place.branch}"
+            _anchor_claims(look, branch, tip, why)
+
+
+def _list_unclosed(look: _Look) -> dict[str, str]:
+    """The other branches with memories that no commit has closed, and their last commits.
+
+    Of a branch whose commit was not made for it nothing shows that it was merged: it may have been
+    moved to where HEAD's own is.
+    """
+    found: dict[str, str] = {}
+    for segment, owners in look.claims.items():
+        if segment in look.known.written and look.place.branch not in owners:
+            for owner in owners:
+                seen = look.branches.get(owner)
+                if seen and seen.own:
+                    found[owner] = seen.commit
+    return found
 
 
 def _follow_other_branches(look: _Look, seen: Mapping[str, SeenBranch]) -> None:
@@ -366,16 +401,21 @@ def _follow_other_branches(look: _Look, seen: Mapping[str, SeenBranch]) -> None:
 
     What is offered for it is for who works there.
     """
-    for branch, before in seen.items() if look.anchors else ():
+    for branch, before in seen.items() if look.anchors or look.claims else ():
         now = look.branches.get(branch)
         if branch == look.place.branch or now is None or now.commit == before.commit:
             continue
         place = GitPlace(branch=branch, commit=now.commit)
-        there = replace(look, place=place, start=before.commit, came=[])
-        _list_came(there)
+        there = replace(look, place=place, start=before.commit, came=[], fresh=frozenset())
+        _list_came(there, before)
+        _close_merged(there)
         if there.came:
-            asked = frozenset(anchor.commit for anchor in look.anchors)
-            _find_arrivals(there, look.git.find_away(asked, [now.commit]))
+            _find_arrivals(there, look.git.find_away(_list_asked(there), [now.commit]))
+
+
+def _list_asked(look: _Look) -> frozenset[str]:
+    """The commits of which it counts whether HEAD reaches them: of what is closed, and may be."""
+    return frozenset(anchor.commit for anchor in look.anchors) | {*_list_unclosed(look).values()}
 
 
 def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
@@ -514,15 +554,18 @@ def _add_anchor(
 def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
     """Find lines of work that came as one commit, or as copies; offer what is not proved."""
     apart = _list_apart(look, away)
+    unclosed = {branch: tip for branch, tip in _list_unclosed(look).items() if tip in away}
     single = {c.commit: c for c in look.came if len(c.parents) == 1}
-    wanted = list(single)[-_COPIES_MAX:] if apart else []
+    wanted = list(single)[-_COPIES_MAX:] if apart or unclosed else []
     made = {patch: commit for commit, patch in look.git.find_patches(wanted).items()}
-    for name, tip in _list_tips(look, apart).items() if made else ():
+    for name, tip in (_list_tips(look, apart) | unclosed).items() if made else ():
         if squashed := _find_squash(look, made, tip):
             why = f"up to {tip[:_SHORT]} of {name}, all of which came with {squashed[:_SHORT]}"
-            reached = _find_reached(look, apart, tip)
+            if unclosed.get(name) == tip and squashed in look.fresh:
+                _anchor_claims(look, name, tip, f"on {name} after {tip[:_SHORT]}")
+            reached = _find_reached(look, _list_apart(look, away), tip)
             _add_anchor(look, reached, squashed, look.place.branch, why)
-            apart = {s: anchors for s, anchors in apart.items() if s not in reached}
+            apart = _list_apart(look, away)
     offers: list[Offer] = []
     for name, anchors in list(_list_lines(look, apart).items())[-_LINES_MAX:]:
         offers += _offer_copies(look, name, anchors, made) if made else []

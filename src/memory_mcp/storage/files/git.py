@@ -152,7 +152,8 @@ class LocalGit:
         steps = [step for line in data.splitlines() if (step := _parse_step(line))]
         if not steps:
             return None
-        now = SeenBranch(commit=steps[-1].new, size=len(data))
+        made = next((step for step in reversed(steps) if step.old != step.new), None)
+        now = SeenBranch(commit=steps[-1].new, size=len(data), own=made is not None and made.makes)
         if seen is None:
             return steps[-STEPS_MAX:], now
         if seen.size <= len(data) and data[: seen.size].endswith(b"\n"):
