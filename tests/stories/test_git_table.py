@@ -161,6 +161,35 @@ async def test_what_is_not_committed_stays_with_its_branch(
         await w.expect({A, B, D})
 
 
+BEGUN = {
+    "by its name": [("switch", "-q", "-c", "next", "main")],
+    "from the remote": [("checkout", "-q", "--no-track", "-b", "next", "origin/main")],
+    "in two commands": [("branch", "next"), ("switch", "-q", "next")],
+}
+
+
+@pytest.mark.parametrize("how", BEGUN)
+async def test_what_is_not_committed_goes_along_to_a_branch_that_is_begun(
+    settings: Settings, project: Path, way: Way, how: str
+) -> None:
+    """However it is begun; a commit there closes it. Not to a copy of a remote's branch."""
+    async with world(settings, project, way) as w:
+        w.git("update-ref", "refs/remotes/origin/main", "HEAD")
+        w.git("update-ref", "refs/remotes/origin/theirs", "HEAD")
+        w.git("config", "remote.origin.url", str(project))
+        w.git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+        await w.write(A)
+        for command in BEGUN[how]:
+            w.git(*command)
+        await w.expect({A})
+        w.commit("a")
+        await w.expect({A})
+        w.git("switch", "-q", "main")
+        await w.write(B)
+        w.git("switch", "-q", "theirs")
+        assert (await w.standing()).get(B, "written on main, not merged here") != ""
+
+
 async def test_true_merge(settings: Settings, project: Path, way: Way) -> None:
     """The branch's memories hold on the target; those of the target not on the branch."""
     async with parted(settings, project, way) as w:

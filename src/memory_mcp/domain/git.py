@@ -73,6 +73,13 @@ class RefStep:
     def creates(self) -> bool:
         return not self.old.strip("0")
 
+    def begins(self, branch: str) -> bool:
+        """Whether it created the branch for new work, and not as a copy of a remote's."""
+        made, remote = "branch: Created from ", "refs/remotes/"
+        source = self.message.removeprefix(made)
+        copied = source.startswith(remote) and source.endswith(f"/{branch}")
+        return self.creates and self.message.startswith(made) and not copied
+
     @property
     def closes(self) -> bool:
         """Whether a commit was made here, of what was worked on before it."""

@@ -284,16 +284,17 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
             _rename(look, step.renames, branch)
             return [each for each in found[0] if not each.renames] if found else ()
     made = steps[0] if steps else None
-    if made is None or not made.creates or made.message != "branch: Created from HEAD":
+    if made is None or not made.begins(branch):
         return kept
-    origin = look.git.find_origin(branch, made)
-    if not origin or origin == branch:
+    went = look.git.find_beginning(branch, made)
+    origin = went.leaves if went else ""
+    if went is None or origin in ("", branch):
         return kept
-    if origin == made.new:
+    if origin == went.old:
         origin = name_detached(origin, look.git.name)
         _take_up(look, branch, made.new)
     else:
-        _read_branch(look, origin, made.new)
+        _read_branch(look, origin, went.old)
     for segment, owners in look.claims.items():
         if origin in owners and branch not in owners:
             look.claims[segment] = (*owners, branch)

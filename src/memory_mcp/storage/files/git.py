@@ -174,15 +174,17 @@ class LocalGit:
         lines = data.splitlines()[-STEPS_MAX:]
         return [step for line in lines if (step := _parse_step(line))]
 
-    def find_origin(self, branch: str, made: RefStep) -> str:
-        for line in reversed(self._read_moves().splitlines()):
+    def find_beginning(self, branch: str, made: RefStep) -> RefStep | None:
+        for line in self._read_moves().splitlines():
             step = _parse_step(line)
-            # what one command of git writes has one time; a visit later begins nothing
-            if step and (step.visits, step.old, step.new, step.at) == (
-                branch, made.new, made.new, made.at,
-            ):  # fmt: skip
-                return step.leaves
-        return ""
+            if step is None or step.at < made.at or branch not in (step.visits, step.leaves):
+                continue
+            # what one command of git writes has one time; `git branch` names where it began, too
+            same = step.at == made.at
+            here = step.old == step.new and made.message == f"branch: Created from {step.leaves}"
+            began = step.visits == branch and step.new == made.new and (same or here)
+            return step if began else None
+        return None
 
     def find_new_name(self, branch: str, seen: SeenBranch, among: Sequence[str] = ()) -> str:
         names = among or self._list_reflogs()
