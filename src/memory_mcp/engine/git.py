@@ -140,6 +140,8 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
     async with git.looking:
         was, hid = git.mode, git.standing.hides
         git.mode = git.find_mode()
+        for damage in git.history.take_damage(chosen=git.asked is None):
+            git.tell(damage)
         if git.mode != was:  # whoever chose it has told where memories stand
             git.told = None
         git.rewound = frozenset(git.history.load().rewound) if git.mode != "off" else frozenset()

@@ -2,9 +2,8 @@
 
     <git dir>/HEAD, logs/HEAD          where this work tree stands; their stamps say if it moved
     <common>/logs/refs/heads/<name>    what became of a branch
-    <machine>/git.json                 what was seen at the last look; a derivative but for claims
 
-How git itself is asked is told in `ask_git`.
+What was seen of them is kept by `git_state`. How git itself is asked is told in `ask_git`.
 """
 
 import hashlib
@@ -30,18 +29,18 @@ from memory_mcp.domain.git import (
     SeenBranch,
 )
 from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import read_git_text
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.ask_git import ask_git
+from memory_mcp.storage.files.git_state import GitStateFiles
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
 
-STATE_FILE: Final = "git.json"
 _LOCK_FILE: Final = "git.lock"
-_STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
@@ -71,15 +70,6 @@ _RECORDS_MAX: Final = 1_000
 _REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
 
 
-def load_git_state(machine: Path) -> GitState:
-    """What was seen at the last look; what is damaged counts as empty: all stands everywhere."""
-    try:
-        data = read_file(str(machine / STATE_FILE), _STATE_BYTES_MAX, "")
-        return GitState.model_validate_json(data)
-    except (OSError, ValueError):
-        return GitState()
-
-
 class LocalGit:
     """Implements `ports.GitHistory` over a work tree."""
 
@@ -92,7 +82,7 @@ class LocalGit:
         self.name = self._dir
         self._disk = disk
         self._environment = environment
-        self._state = machine / STATE_FILE
+        self._state = GitStateFiles(machine, disk)
         self._lock = machine / _LOCK_FILE
         self.files: Sequence[str] = (
             os.path.join(self._dir, "HEAD"),
@@ -100,13 +90,12 @@ class LocalGit:
         )
         self._cuts = os.path.join(self._common, "shallow")
         self._paused = False
-        self._loaded: tuple[object, GitState] | None = None
 
     def stamp(self) -> object:
         if self._paused:  # an operation ends without a word
             return object()
         own = map(stamp_file, self.files)
-        beside = stamp_file(self._cuts), stamp_file(str(self._state))
+        beside = stamp_file(self._cuts), self._state.stamp()
         return (*own, *beside, self._trees.stamp())
 
     def look(self) -> GitPlace:
@@ -238,15 +227,17 @@ class LocalGit:
             lock.release()
 
     def load(self) -> GitState:
-        stamp = stamp_file(str(self._state))
-        if self._loaded is None or self._loaded[0] != stamp:
-            self._loaded = stamp, load_git_state(self._state.parent)
-        return self._loaded[1]
+        return self._state.load()
 
     def save(self, state: GitState) -> None:
-        data = json.dumps(state.model_dump(mode="json", exclude_defaults=True), indent=1)
-        self._disk.write(self._state, data.encode())
-        self._loaded = stamp_file(str(self._state)), state
+        self._state.save(state)
+
+    def take_damage(self, *, chosen: bool) -> Sequence[str]:
+        return self._state.take_damage(chosen=chosen)
+
+    def findings(self, *, repair: bool, chosen: bool) -> list[Finding]:
+        with self.alone() as alone:  # whoever looks meanwhile writes it anew
+            return self._state.findings(repair=repair and alone, chosen=chosen)
 
     def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
         away = set(commits) - self.find_reached(commits, heads)
