@@ -851,7 +851,7 @@ def test_the_command_says_where_memories_stand_and_chooses(
     assert "MEMORY_GIT is 'mark'" in "".join(run("git", "follow")[1:])
     monkeypatch.delenv("MEMORY_GIT")
     assert run("git", "follow")[0] == 0
-    assert "nothing of that name" not in run("git", "bring", "feature")[1]
+    assert "1 memory of feature now counts on main, too." in run("git", "bring", "feature")[1]
     assert B in run("search", "sessions")[1]
     assert run("git", "bring", "nowhere")[0] != 0
     assert run("undo")[0] == 0

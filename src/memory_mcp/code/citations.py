@@ -4,13 +4,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols, may_declare
+from memory_mcp.code.symbols import (
+    find_near,
+    find_symbol,
+    knows_symbols,
+    list_symbols,
+    may_declare,
+)
 from memory_mcp.domain.citations import (
     Checked,
     CitedPlace,
     hash_lines,
     hash_neighbours,
     is_distinctive,
+    list_other_places,
     parse_place,
 )
 from memory_mcp.domain.code_files import CodeFile
@@ -38,7 +45,8 @@ _DECLARATION: Final = compile_later(
     r"|type)\s+(?P<declared>[\w$]+)|(?P<assigned>[\w$]+)\s*(?::[^=]*)?=(?!=))"
 )
 _MENTION: Final = compile_later(
-    r"(?<![\w/@:.-])((?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(:\d+(?:-\d+)?|#[\w.]+)?"
+    r"(?<![\w/\\@:.-])((?:[A-Za-z]:[\\/])?(?:[\w.-]+[\\/])*[\w-][\w.-]*\.\w{1,8})"
+    r"(:\d+(?:-\d+)?|#[\w.]+)?"
 )
 _NO_CODE: Final = "Nothing was cited: this memory belongs to no work tree."
 
@@ -293,17 +301,22 @@ def _find_lines(file: CodeFile, cited: Citation, *, other: bool) -> int:
     return 0
 
 
+_NO_PLACE: Final = (
+    "is no place in the code: write path, path:12-20 (from the first line to the last) or path#name"
+)
+
+
 def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation | str:
     """The citation of a place as it is now, or what is wrong with it."""
     place = parse_place(written)
-    if place is None:
-        return (
-            "is no place in the code: write path, path:12-20 (from the first line to the last) "
-            "or path#name"
-        )
-    file = files.read(place.path)
+    file = files.read(place.path) if place else _NO_PLACE
     if isinstance(file, str):
-        return file
+        for other in list_other_places(written):
+            if not isinstance(there := files.read(other.path), str):
+                place, file = other, there
+                break
+    if place is None or isinstance(file, str):
+        return str(file)
     place = replace(place, path=file.path)
     found = _find_place(file, place)
     if isinstance(found, str):
@@ -349,9 +362,11 @@ def _find_declaration(file: CodeFile, symbol: str) -> tuple[str, int, int] | str
     found.sort(key=lambda each: each[1:])
     if len(found) == 1:
         name, first, last = found[0]
-        return (name if parse_place(f"{file.path}#{name}") else symbol), first, last
+        return name, first, last
     if not found:
-        return f"names {symbol!r}, which this file does not declare"
+        near = ", ".join(find_near(file.list_symbols(list_symbols), symbol))
+        hint = f"; near it are {near}" if near else ""
+        return f"names {symbol!r}, which this file does not declare{hint}"
     several = ", ".join(f"{name} ({first}-{last})" for name, first, last in found[:_NAMED_MAX])
     more = ", …" if len(found) > _NAMED_MAX else ""
     return f"names {symbol!r}, which this file declares more than once: {several}{more}"

@@ -54,6 +54,7 @@ class GitHistory(Protocol):
     - `find_times`: when each of these commits was made, in seconds.
     - `list_versions`: a file as the commits left it that changed it on the way to HEAD since
       `since`, along the first parents, oldest first; before them, as the first of them found it.
+      Where one of them renamed it, those of its new name follow.
     - `find_renames`: the new path of each file that was renamed between `since` and the index.
     - `list_untracked`: the files with this ending that git neither tracks nor ignores.
     - `shows`: which of two commits the files of the work tree are, where these differ, or the files

@@ -32,6 +32,7 @@ _ASKED_MAX: Final = 200
 _LISTED_SECONDS: Final = 1.0
 _ENDING: Final = compile_later(r"\.\w{1,16}")
 _GIT_DIR: Final = ".git"
+_FOLDER: Final = "is a folder: cite a file in it"
 _BINARY_BYTES: Final = 8_000
 """How far git itself looks for a NUL."""
 
@@ -122,6 +123,8 @@ class LocalCode:
         named = self._name_inside(path)
         if not named:
             return "lies outside of the project"
+        if named == os.curdir:
+            return _FOLDER
         if _GIT_DIR in named.lower().split("/"):
             return "belongs to git, not to the code"
         path = named
@@ -144,10 +147,10 @@ class LocalCode:
         if os.path.isabs(path):
             named = os.path.normpath(path)
             roots = self._root, os.path.realpath(self._root)
-            root = next((each for each in roots if named.startswith(each + os.sep)), "")
-            path = named[len(root) + 1 :] if root else os.pardir
+            root = next((each for each in roots if (named + os.sep).startswith(each + os.sep)), "")
+            path = (named[len(root) + 1 :] or os.curdir) if root else os.pardir
         named = os.path.normpath(path).replace(os.sep, "/")
-        return "" if named == os.curdir or named.split("/")[0] == os.pardir else named
+        return "" if named.split("/")[0] == os.pardir else named
 
     def _load(self, path: str) -> CodeFile | str:
         try:
@@ -155,7 +158,9 @@ class LocalCode:
         except FileNotFoundError:
             return "is not there"
         except UnsafeFileError as error:
-            return f"cannot be cited: {error.why}"
+            at = os.path.join(self._root, path)
+            folder = os.path.isdir(at) and not os.path.islink(at)
+            return _FOLDER if folder else f"cannot be cited: {error.why}"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         if b"\0" in data[:_BINARY_BYTES]:

@@ -48,6 +48,8 @@ _BEYOND_MAX: Final = 10_000
 """Commits that HEAD does not reach, among which branches are followed back to memories."""
 _VERSIONS_MAX: Final = 50
 """Commits of one file among which the one is looked for that rewrote a text."""
+_NAMES_MAX: Final = 5
+"""Names that one file had after each other."""
 _FILES_MAX: Final = 200
 """Files by which is told what a work tree shows."""
 _FILE_BYTES_MAX: Final = 4_194_304
@@ -317,6 +319,33 @@ class LocalGit:
         return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
 
     def list_versions(self, path: str, since: str) -> Sequence[FileVersion]:
+        found: list[FileVersion] = []
+        for _ in range(_NAMES_MAX):
+            found += self._list_named(path, since)[bool(found) :]
+            last = found[-1] if found else None
+            if last is None or last.blob or not last.commit:
+                return found
+            renamed = self._find_renamed_in(last.commit, path)
+            if renamed is None:
+                return found
+            path, blob = renamed
+            since = last.commit
+            text = self._read_blobs([blob]).get(blob, "")
+            found[-1] = FileVersion(since, blob, text)  # that commit did not remove it
+        return found
+
+    def _find_renamed_in(self, commit: str, path: str) -> tuple[str, str] | None:
+        """The name that the file had after this commit, and its object."""
+        listed = self._ask(
+            ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--no-abbrev", f"{commit}^", commit]
+        ).split("\0")
+        for meta, old, new in zip(listed[::3], listed[1::3], listed[2::3], strict=False):
+            if old == path:
+                return new, meta.split()[3]
+        return None
+
+    def _list_named(self, path: str, since: str) -> list[FileVersion]:
+        """The versions of the file under that name."""
         named = ["--", f":(literal,top){path}"]
         made = self._ask(
             ["rev-list", "--first-parent", "--parents", f"--max-count={_VERSIONS_MAX}",
