@@ -326,6 +326,20 @@ async def test_pages_from_before_a_reset_are_stale_and_no_damage(
     assert {code: finding.severity for code, finding in found.items()} == {"view-stale": "should"}
 
 
+@pytest.mark.files
+async def test_the_doctor_waits_for_the_session_that_renders(
+    settings: Settings, project: Path
+) -> None:
+    """It follows git in a call, and renders a moment after that: nothing is left stale."""
+    async with parted(settings, project) as w:
+        async with open_workspace(in_git(settings, "follow")) as built:
+            await branches.report_head(built.workspace)
+            assert await bootstrap.render_views(built.workspace) == ()
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        assert await examine(in_git(settings, "follow")) == {}
+
+
 async def head_of(w: GitWorld) -> str:
     return await read(w.client, "memory_head")
 
