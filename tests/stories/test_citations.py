@@ -942,9 +942,7 @@ def test_a_symbol_that_is_not_there_is_told_with_those_near_it(project: Path) ->
     """Whoever mistyped a name need not read the file."""
     change(project / "m.py", TWINS + "class Tokens:\n    def rotate(self): pass\n")
     made = make_citation(LocalCode(project), "m.py#Tokens.rotat")
-    assert (
-        made == "names 'Tokens.rotat', which this file does not declare; near it are Tokens.rotate"
-    )
+    assert made == "names 'Tokens.rotat', which this file does not declare; near it: Tokens.rotate"
     assert make_citation(LocalCode(project), "m.py#zzz").endswith("does not declare")  # type: ignore[union-attr]
 
 
@@ -1050,6 +1048,10 @@ def test_a_line_that_is_often_written_does_not_hold_in_another_file(project: Pat
         ("src/auth/jwt.py:8:5", "src/auth/jwt.py:8"),
         ("src\\auth\\jwt.py:8-10", LINES),
         ("src/auth/jwt.py#def rotate(self, token)", SYMBOL),
+        ("src/auth/jwt.py#8-10", LINES),
+        ("`src/auth/jwt.py`:8-10", LINES),
+        ("@src/auth/jwt.py:8-10", LINES),
+        ("src/auth/jwt.py::Tokens::rotate", SYMBOL),
         ("odd/a#b.py#f", "odd/a#b.py#f"),
         ("odd/a#b.py:1", "odd/a#b.py:1"),
         ("odd/a#b.py", "odd/a#b.py"),
@@ -1086,6 +1088,8 @@ async def test_a_place_is_understood_as_it_is_written_elsewhere(
         ("src/auth/jwt.py:9-3", "is no place in the code"),
         ("src/auth/jwt.py:99999999", "is no place in the code"),
         ("src/auth/jwt.py:14-400", "ends after the file, which has 13 lines"),
+        ("src/auth/jwt.py#", "is no place in the code"),
+        ("src/auth/jwt.py/x", "is not there"),
     ],
 )
 async def test_what_is_no_place_is_told_truly(
@@ -1097,6 +1101,72 @@ async def test_what_is_no_place_is_told_truly(
         said = await cite(client, written)
         assert said["success"]
         assert told in said["message"]
+
+
+@pytest.mark.parametrize("name", ["new\nline.py", "tab\tname.py", "\u202esrc.py", "\x1b[31m.py"])
+async def test_a_name_that_cannot_be_shown_is_not_cited(
+    settings: Settings, source: Path, name: str
+) -> None:
+    """The memory is stored; nor does such a file take the place of one that is gone."""
+    change(source.parent / name, CODE)
+    async with agent(settings, "auto") as client:
+        said = await cite(client, f"src/auth/{name}", FILE)
+        assert said["success"]
+        assert "has signs in its name that cannot be shown" in said["message"]
+        remove(source)
+        for _ in range(2):
+            assert (await found(client))["cites"] == [f"{FILE} is gone"]
+
+
+def test_a_file_that_a_sparse_checkout_leaves_out_is_not_gone(source: Path) -> None:
+    """It is where it was, for git; somebody who removes it by hand removes it."""
+    project = source.parents[2]
+    change(project / "main.py", "pass\n")
+    commit_all(project, "main")
+    files = LocalCode(project)
+    made = [make_citation(files, place) for place in (FILE, LINES, SYMBOL)]
+    git(project, "sparse-checkout", "set", "--no-cone", "/main.py")
+    assert not source.exists()
+    assert [checked(files, each) for each in made] == ["holds"] * 3
+    git(project, "sparse-checkout", "disable")
+    remove(source)
+    assert [checked(files, each) for each in made] == ["is gone"] * 3
+
+
+def test_a_file_of_common_content_does_not_stand_for_one_that_is_gone(source: Path) -> None:
+    """Each package has an empty `__init__.py`."""
+    project = source.parents[2]
+    for folder in ("a", "b"):
+        (project / folder).mkdir()
+        change(project / folder / "__init__.py", "")
+    commit_all(project, "packages")
+    files = LocalCode(project)
+    made = make_citation(files, "a/__init__.py")
+    remove(project / "a" / "__init__.py")
+    assert checked(files, made) == "is gone"
+
+
+@pytest.mark.parametrize(
+    ("data", "state"),
+    [
+        (b"x = 1\n" * 1_000_000, "has changed since"),
+        (b"\0" * 9, "has changed since"),
+        (None, "is gone"),
+    ],
+    ids=["too large", "binary", "folder"],
+)
+def test_what_cannot_be_read_any_more_is_gone_only_if_nothing_is_there(
+    source: Path, data: bytes | None, state: str
+) -> None:
+    """Something else is there: nobody has taken it away."""
+    files = LocalCode(source.parents[2])
+    made = make_citation(files, LINES)
+    remove(source)
+    if data is None:
+        source.mkdir()
+    else:
+        source.write_bytes(data)
+    assert checked(files, made) == state
 
 
 @pytest.mark.parametrize(

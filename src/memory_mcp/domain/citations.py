@@ -25,7 +25,7 @@ _RARE_ENDS: Final = "\r\v\f\x1c\x1d\x1e\x1f"
 """What ends a line or is stripped, in ASCII, beside the newline, space and tab."""
 _SOURCE: Final = compile_later(
     r"(?P<path>(?:[A-Za-z]:[\\/])?[^\0:#]+?)"
-    r"(?:(?::|#L)(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7})|:\d+)?|#(?P<symbol>[^\0\n]+))?"
+    r"(?:(?::|#L?)(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7})|:\d+)?|(?:#|::)(?P<symbol>[^\0\n]+))?"
 )
 """A path, and lines as editors, compilers and pages of a repository write them, or a symbol."""
 _ODD_LINES: Final = compile_later(r"(?P<path>.+):(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?")
@@ -49,18 +49,24 @@ class CitedPlace:
 
 def parse_place(written: str) -> CitedPlace | None:
     """The place that a citation names; None for what is none."""
-    found = _SOURCE.fullmatch(written.strip())
+    found = _SOURCE.fullmatch(written.replace("`", "").strip())
     return _make_place(*found.groups()) if found else None
 
 
 def list_other_places(written: str) -> list[CitedPlace]:
-    """What it names if there is a `#` or `:` in the name of the file."""
+    """What it names if there is a `#` or `:` in the name of the file, or an `@` before it."""
     written = written.strip()
+    mentioned = parse_place(written[1:]) if written.startswith("@") else None
     lines = _ODD_LINES.fullmatch(written)
     cuts = [at for at, char in enumerate(written) if char == "#"][:_CUTS_MAX]
     found = [
+        mentioned,
         _make_place(lines["path"], lines["first"], lines["last"]) if lines else None,
-        *(_make_place(written[:at], symbol=written[at + 1 :]) for at in reversed(cuts)),
+        *(
+            _make_place(written[:at], symbol=written[at + 1 :])
+            for at in reversed(cuts)
+            if written[at + 1 :].strip()
+        ),
         _make_place(written),
     ]
     return [place for place in found if place]
