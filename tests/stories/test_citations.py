@@ -1118,9 +1118,11 @@ async def test_a_name_that_cannot_be_shown_is_not_cited(
             assert (await found(client))["cites"] == [f"{FILE} is gone"]
 
 
-def test_a_file_that_a_sparse_checkout_leaves_out_is_not_gone(source: Path) -> None:
+@pytest.mark.parametrize("form", ["index.version=2", "index.version=4", "core.splitIndex=true"])
+def test_a_file_that_a_sparse_checkout_leaves_out_is_not_gone(source: Path, form: str) -> None:
     """It is where it was, for git; somebody who removes it by hand removes it."""
     project = source.parents[2]
+    git(project, "config", *form.split("="))
     change(project / "main.py", "pass\n")
     commit_all(project, "main")
     files = LocalCode(project)
@@ -1129,6 +1131,7 @@ def test_a_file_that_a_sparse_checkout_leaves_out_is_not_gone(source: Path) -> N
     assert not source.exists()
     assert [checked(files, each) for each in made] == ["holds"] * 3
     git(project, "sparse-checkout", "disable")
+    assert source.exists()
     remove(source)
     assert [checked(files, each) for each in made] == ["is gone"] * 3
 

@@ -31,7 +31,9 @@ _ENDINGS: Final = ("_declaration", "_definition", "_item", "_declarator", "_spec
 """Each grammar names what declares something alike; these do, too, or do not."""
 _DECLARES: Final = frozenset({
     "internal_module", "module", "enum_assignment", "enum_variant", "enum_constant", "method_elem",
-    "type_alias", "class", "function_expression", "generator_function",
+    "type_alias", "class", "function_expression", "generator_function", "impl_item", "pair",
+    "export_statement", "assignment_expression", "required_parameter", "formal_parameter",
+    "enum_body",
 })  # fmt: skip
 _NO_NAMES: Final = frozenset({
     "parameter_declaration", "type_parameter_declaration", "variadic_parameter_declaration",
@@ -63,18 +65,25 @@ def list_declarations(ending: str, source: str) -> Iterator[tuple[str, Lines]]:
     waiting: list[tuple[str, Any]] = [("", parser.parse(source.encode(errors="replace")).root_node)]
     while waiting:
         prefix, node = waiting.pop()
-        lines = node.start_point[0] + 1, node.end_point[0] + 1
-        names = list(filter(None, _name_node(node, prefix)))
-        # an `impl` of Rust declares what is in it, not its type
-        for name in names if node.type != "impl_item" else ():
-            yield name, lines
-        if node.type == "enum_body":  # of TypeScript, where a member may be no more than a name
-            for each in node.children_by_field_name("name"):
-                yield prefix + _read_name(each), (each.start_point[0] + 1, each.end_point[0] + 1)
-        inner = f"{names[0]}." if names else prefix
-        if _goes_on(node):
-            inner = prefix
+        inner = prefix
+        if _may_declare(node.type):
+            lines = node.start_point[0] + 1, node.end_point[0] + 1
+            names = [name for name in _name_node(node, prefix) if name]
+            # an `impl` of Rust declares what is in it, not its type
+            for name in names if node.type != "impl_item" else ():
+                yield name, lines
+            if node.type == "enum_body":  # of TypeScript, where a member may be but a name
+                for each in node.children_by_field_name("name"):
+                    line = each.start_point[0] + 1
+                    yield prefix + _read_name(each), (line, line)
+            inner = f"{names[0]}." if names and not _goes_on(node) else prefix
         waiting += [(inner, child) for child in reversed(node.named_children)]
+
+
+@cache
+def _may_declare(kind: str) -> bool:
+    """Whether a node of that kind may declare something: most do not."""
+    return kind in _DECLARES or (kind.endswith(_ENDINGS) and kind not in _NO_NAMES)
 
 
 def _goes_on(node: Any) -> bool:
@@ -100,12 +109,12 @@ def _name_node(node: Any, prefix: str) -> list[str]:
                 names = [_read_name(key)]
         case "required_parameter" | "formal_parameter":
             return [_name_field(node, prefix)]
-        case kind if kind in _DECLARES or (kind.endswith(_ENDINGS) and kind not in _NO_NAMES):
+        case "enum_body":
+            pass
+        case _:
             named = node.children_by_field_name("name") or node.children_by_field_name("property")
             prefix += _read_receiver(node)
             names = [name for each in named for name in _read_names(each)]
-        case _:
-            pass
     return [prefix + name for name in names if name]
 
 

@@ -34,7 +34,7 @@ _POINTER: Final = compile_later(r"\(\s*\*?\s*([\w$]+)\s*\)\s*\.")
 _RECEIVER: Final = compile_later(r"^func\s*\([^()]*\)")
 _TYPES: Final = compile_later(r"<[^<>]*>|\[[^\[\]]*\]")
 _JOINTS: Final = compile_later(r"(?:::|->|[#.])+")
-_SEVERAL: Final = compile_later(r"\s*\(?[\w\s,.*]+\)?\s*=(?!=)")
+_SEVERAL: Final = compile_later(r"\s{0,80}+\(?[\w\s,.*]{1,300}+\)?\s{0,9}=(?!=)")
 """The beginning of a statement that assigns to several names."""
 
 
@@ -101,6 +101,8 @@ def may_declare(path: str, source: str, symbol: str) -> bool:
 
 def find_symbol(known: Symbols, symbol: str) -> Symbols:
     """The declarations of the symbol, named in full (`Class.method`) or by its end."""
+    if symbol in known:
+        return {symbol: known[symbol]}
     for name in dict.fromkeys((symbol, _simplify(symbol))):
         if name in known:
             return {name: known[name]}

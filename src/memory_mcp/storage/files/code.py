@@ -288,6 +288,8 @@ class LocalCode:
 _HASH_BYTES: Final = 20
 _EXTENDED: Final = 0x4000
 _NAME_LENGTH: Final = 0xFFF
+_NO_FLAGS: Final = b"DIRC\0\0\0\2"
+"""The beginning of an index without extended flags."""
 _LEFT_OUT: Final = 0x4000
 """Of the extended flags: `skip-worktree`."""
 
@@ -305,7 +307,7 @@ def _find_name(index: bytes, blob: bytes) -> str:
 def _find_left_out(index: bytes, path: str) -> str:
     """The hash of the file in git's index if a sparse checkout leaves it out, else ''."""
     name = path.encode(errors="surrogateescape")
-    at = index.find(name + b"\0")
+    at = index.find(name + b"\0") if not index.startswith(_NO_FLAGS) else -1
     while at >= 0:
         flags, more = (int.from_bytes(index[at - n : at - n + 2]) for n in (4, 2))
         whole = flags & _NAME_LENGTH == min(len(name), _NAME_LENGTH)

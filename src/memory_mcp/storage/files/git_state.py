@@ -136,6 +136,8 @@ class GitStateFiles:
             number = sum(1 for _ in path.parent.glob(f"{name}.damaged-*")) + 1
             try:
                 path.replace(path.with_name(f"{name}.damaged-{min(number, _SET_ASIDE_MAX)}"))
+            except FileNotFoundError:  # another process has set it aside
+                pass
             except OSError as error:
                 raise self._disk.unavailable(error, path, "store") from error
         self._disk.write(path, text.encode())
