@@ -429,6 +429,46 @@ def test_the_command_lists_what_is_stale(
     assert run("stale").count(" is gone") == 2
 
 
+def test_the_command_counts_one_memory_as_one(
+    project: Path,
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is the whole report of a small project."""
+    monkeypatch.chdir(project)
+    assert main(["add", FACT, "--cite", LINES]) == 0
+    remove(source)
+    capsys.readouterr()
+    assert main(["stale"]) == 0
+    assert "1 of 1 memory that cites code rests on what moved." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", ["", "MORE = 1\n"], ids=["renamed alone", "renamed and edited"])
+@pytest.mark.parametrize("place", [LINES, SYMBOL])
+def test_what_was_renamed_and_removed_later_names_the_commit_that_removed_it(
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    place: str,
+    more: str,
+) -> None:
+    """A rename takes nothing away, nor does a second one."""
+    project = source.parents[2]
+    monkeypatch.chdir(project)
+    assert main(["add", FACT, "--cite", place]) == 0
+    for to in ("src/auth/tokens.py", "src/keys.py"):
+        source = source.rename(project / to)
+        change(source, source.read_text("utf-8") + more)
+        commit_all(project, "renamed")
+    remove(source)
+    commit_all(project, "removed")
+    removed = git(project, "rev-parse", "HEAD")[:8]
+    capsys.readouterr()
+    assert main(["stale"]) == 0
+    assert f"{place} (removed in {removed}) is gone" in capsys.readouterr().out
+
+
 BROKEN = textwrap.dedent("""\
     import os
 
@@ -584,8 +624,8 @@ def test_an_error_takes_no_symbol_from_other_statements(damage: str) -> None:
         lost = [name for name, places in before.items() if found.get(name) != places]
         near = range(at - 2, at + 3)  # a line between two statements may damage either
         for name in lost:
-            ((first, last),) = before[name]
-            assert any(first - 2 <= line <= last + 2 for line in near), f"{at + 1}: {name}"
+            spread = [line for first, last in before[name] for line in range(first - 2, last + 3)]
+            assert not set(spread).isdisjoint(near), f"{at + 1}: {name}"
 
 
 @pytest.mark.parametrize(
@@ -656,6 +696,274 @@ def checked(files: LocalCode, made: Citation | str) -> str:
     """What became of it, without its own name."""
     assert isinstance(made, Citation)
     return str(check_citation(files, made)).split(" ", 1)[1]
+
+
+HOSTILE = {
+    "a.ts": """\
+        export interface Options { name: string;
+          run(): void;
+          onDone: () => void }
+        namespace Geo {
+          export const PI = 3;
+          export namespace Inner { export class Q { z = 1 } }
+        }
+        declare module "shop" {
+          export function buy(): void;
+        }
+        export default class Foo {
+          static size = 1;
+          handler = () => { return 1 };
+          #secret = 3;
+          constructor(private readonly port: string) { }
+          get v() { return 1 }
+          set v(x) { }
+        }
+        enum Color { Red,
+          Green = 2 }
+        type T = { a: string;
+          b(): void };
+        function over(a: string): void;
+        function over(a: number): void;
+        function over(a: any) { }
+        export const useStore = create((set) => ({
+          inc: () => set(),
+        }));
+        const { d, e: f } = options;
+        abstract class Base {
+          abstract run(): void;
+        }
+        """,
+    "a.js": """\
+        exports.foo = function () { };
+        module.exports = { alpha: 1,
+          beta() { },
+          gamma: function () { },
+        };
+        Dog.prototype.bark = function () { };
+        Dog.prototype = {
+          sit() { },
+        };
+        const obj = {
+          key: function () { },
+          arrow: () => 2,
+          nested: { deep: () => 1 },
+        };
+        exports.one = exports.two = function named() { };
+        class A {
+          x = 1;
+          static y = () => 2;
+        }
+        function Cat() {
+          this.purr = function () { };
+        }
+        export default {
+          methods: { go() { } },
+        };
+        """,
+    "a.go": """\
+        package p
+        type S struct {
+          Name string
+          a, b int
+        }
+        type I interface {
+          Run(x int) error
+        }
+        const (
+          A = iota
+          B
+        )
+        const C, D = 1, 2
+        var (
+          W int
+        )
+        func (s *S) Run() {}
+        func (G[T]) Anon() {}
+        type Al = int
+        """,
+    "a.rs": """\
+        pub struct S { pub name: u32 }
+        impl S {
+          pub fn new() -> S { S{} }
+          const K: u32 = 1;
+        }
+        impl<'a> fmt::Display for &'a crate::V<'a> {
+          fn fmt(&self) {}
+        }
+        trait Tr {
+          fn go(&self);
+        }
+        mod m {
+          pub fn inner() {}
+        }
+        macro_rules! mac { () => {} }
+        enum E { A,
+          C { x: u8 } }
+        """,
+    "A.java": """\
+        public class A {
+          int x, y = 2;
+          A(int a) {}
+          class In {
+            void z() {}
+          }
+          enum Kind { ONE,
+            TWO { void o() {} };
+            int w; }
+          record R(int a, String b) { }
+          interface I {
+            void i();
+          }
+          void m() {}
+          void m(int i) {}
+        }
+        """,
+    "a.py": """\
+        A, (B, *C) = 1, (2, 3)
+        D = E = 3
+        class O:
+            field: int = 1
+            class In:
+                def m(self): pass
+            @property
+            def p(self):
+                return 1
+
+            @p.setter
+            def p(self, v): pass
+            async def go(self): pass
+            def __init__(self):
+                self.name = 1
+        class TD(TypedDict):
+            key: str
+        try:
+            T = 1
+        except ImportError:
+            U = 2
+        for each in ():
+            F = 1
+        @overload
+        def over(a: int) -> int: ...
+        @overload
+        def over(a: str) -> str: ...
+        def over(a): return a
+        """,
+}
+"""What people write, and what hides it."""
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "kept"),
+    [
+        ("a.ts", "Options.run", "Options.run 2-2"),
+        ("a.ts", "onDone", "Options.onDone 3-3"),
+        ("a.ts", "Geo", "Geo 4-7"),
+        ("a.ts", "Geo.PI", "Geo.PI 5-5"),
+        ("a.ts", "Inner.Q.z", "Geo.Inner.Q.z 6-6"),
+        ("a.ts", "buy", "shop.buy 9-9"),
+        ("a.ts", "default", "default 11-18"),
+        ("a.ts", "Foo.handler", "Foo.handler 13-13"),
+        ("a.ts", "Foo.#secret", "Foo.secret 14-14"),
+        ("a.ts", "Foo.port", "Foo.port 15-15"),
+        ("a.ts", "Foo#handler()", "Foo.handler 13-13"),
+        ("a.ts", "Foo.v", "Foo.v 16-17"),
+        ("a.ts", "Color.Red", "Color.Red 19-19"),
+        ("a.ts", "Color.Green", "Color.Green 20-20"),
+        ("a.ts", "T.b", "T.b 22-22"),
+        ("a.ts", "over", "over 23-25"),
+        ("a.ts", "function over(a: any)", "over 23-25"),
+        ("a.ts", "useStore.inc", "useStore.inc 27-27"),
+        ("a.ts", "f", "f 29-29"),
+        ("a.ts", "Base.run", "Base.run 31-31"),
+        ("a.js", "foo", "exports.foo 1-1"),
+        ("a.js", "exports.foo", "exports.foo 1-1"),
+        ("a.js", "module.exports", "exports 2-5"),
+        ("a.js", "module.exports.beta", "exports.beta 3-3"),
+        ("a.js", "gamma", "exports.gamma 4-4"),
+        ("a.js", "Dog.prototype.bark", "Dog.bark 6-6"),
+        ("a.js", "Dog.sit", "Dog.sit 8-8"),
+        ("a.js", "obj.key", "obj.key 11-11"),
+        ("a.js", "obj.arrow", "obj.arrow 12-12"),
+        ("a.js", "deep", "obj.nested.deep 13-13"),
+        ("a.js", "two", "exports.two 15-15"),
+        ("a.js", "named", "exports.two.named 15-15"),
+        ("a.js", "A.x", "A.x 17-17"),
+        ("a.js", "A.y", "A.y 18-18"),
+        ("a.js", "Cat.purr", "Cat.purr 21-21"),
+        ("a.js", "methods.go", "default.methods.go 24-24"),
+        ("a.go", "S.b", "S.b 4-4"),
+        ("a.go", "I.Run", "I.Run 7-7"),
+        ("a.go", "B", "B 11-11"),
+        ("a.go", "D", "D 13-13"),
+        ("a.go", "W", "W 15-15"),
+        ("a.go", "(*S).Run", "S.Run 17-17"),
+        ("a.go", "func (s *S) Anon", "G.Anon 18-18"),
+        ("a.go", "Al", "Al 19-19"),
+        ("a.rs", "S::new", "S.new 3-3"),
+        ("a.rs", "pub fn new()", "S.new 3-3"),
+        ("a.rs", "S::K", "S.K 4-4"),
+        ("a.rs", "V::fmt", "V.fmt 7-7"),
+        ("a.rs", "Tr::go", "Tr.go 10-10"),
+        ("a.rs", "m::inner", "m.inner 13-13"),
+        ("a.rs", "mac!", "mac 15-15"),
+        ("a.rs", "E::A", "E.A 16-16"),
+        ("a.rs", "E::C", "E.C 17-17"),
+        ("A.java", "A.y", "A.y 2-2"),
+        ("A.java", "In.z", "A.In.z 5-5"),
+        ("A.java", "Kind.ONE", "A.Kind.ONE 7-7"),
+        ("A.java", "TWO.o", "A.Kind.TWO.o 8-8"),
+        ("A.java", "R.b", "A.R.b 10-10"),
+        ("A.java", "A.I#i()", "A.I.i 12-12"),
+        ("A.java", "A.A", "A.A 3-3"),
+        ("a.py", "C", "C 1-1"),
+        ("a.py", "E", "E 2-2"),
+        ("a.py", "O.field", "O.field 4-4"),
+        ("a.py", "In.m", "O.In.m 6-6"),
+        ("a.py", "O.p", "O.p 7-12"),
+        ("a.py", "async def go(self):", "O.go 13-13"),
+        ("a.py", "O.name", "O.name 15-15"),
+        ("a.py", "TD.key", "TD.key 17-17"),
+        ("a.py", "U", "U 21-21"),
+        ("a.py", "F", "F 23-23"),
+        ("a.py", "over", "over 24-28"),
+    ],
+)
+def test_what_a_developer_writes_for_a_symbol_is_found(name: str, asked: str, kept: str) -> None:
+    """Each is kept by its full name."""
+    if not knows_symbols(name):
+        pytest.skip("the extra `code` is not installed")
+    known = list_symbols(name, textwrap.dedent(HOSTILE[name]))
+    found = find_symbol(known, asked)
+    places = [f"{each} {first}-{last}" for each in found for first, last in found[each]]
+    assert places == [kept]
+
+
+def test_a_symbol_that_is_not_there_is_told_with_those_near_it(project: Path) -> None:
+    """Whoever mistyped a name need not read the file."""
+    change(project / "m.py", TWINS + "class Tokens:\n    def rotate(self): pass\n")
+    made = make_citation(LocalCode(project), "m.py#Tokens.rotat")
+    assert made == "names 'Tokens.rotat', which this file does not declare; near it: Tokens.rotate"
+    assert make_citation(LocalCode(project), "m.py#zzz").endswith("does not declare")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("before", "symbol"),
+    [
+        ("A, LIMIT = 1, 2\n", "LIMIT"),
+        ("A = LIMIT = 3\n", "LIMIT"),
+        ("class O:\n    def __init__(self):\n        self.limit = 1\n", "O.limit"),
+        ("for each in ():\n    LIMIT = 1\n", "LIMIT"),
+    ],
+)
+def test_what_an_unusual_statement_declares_has_changed_and_is_not_gone(
+    project: Path, before: str, symbol: str
+) -> None:
+    """The words of the file may not say less than its syntax."""
+    files = LocalCode(project)
+    change(project / "m.py", before)
+    made = make_citation(files, f"m.py#{symbol}")
+    change(project / "m.py", before.replace("1", "1 + 4").replace("3", "3 + 4"))
+    assert checked(files, made) == "has changed since"
 
 
 def test_the_text_of_another_symbol_does_not_hold_for_one(project: Path) -> None:
@@ -731,6 +1039,158 @@ def test_a_line_that_is_often_written_does_not_hold_in_another_file(project: Pat
     remove(project / "a.py")
     assert checked(files, short) == "is gone"
     assert checked(files, long) == "holds (now b.py:5)"
+
+
+@pytest.mark.parametrize(
+    ("written", "cited"),
+    [
+        ("src/auth/jwt.py#L8-L10", LINES),
+        ("src/auth/jwt.py:8:5", "src/auth/jwt.py:8"),
+        ("src\\auth\\jwt.py:8-10", LINES),
+        ("src/auth/jwt.py#def rotate(self, token)", SYMBOL),
+        ("src/auth/jwt.py#8-10", LINES),
+        ("`src/auth/jwt.py`:8-10", LINES),
+        ("@src/auth/jwt.py:8-10", LINES),
+        ("src/auth/jwt.py::Tokens::rotate", SYMBOL),
+        ("odd/a#b.py#f", "odd/a#b.py#f"),
+        ("odd/a#b.py:1", "odd/a#b.py:1"),
+        ("odd/a#b.py", "odd/a#b.py"),
+        ("odd/c:3.py", "odd/c:3.py"),
+        ("odd/c:3.py:2", "odd/c:3.py:2"),
+        ("odd/c:3.py#f", "odd/c:3.py#f"),
+        ("odd/two words.py#f", "odd/two words.py#f"),
+        ("odd/größe.py#f", "odd/größe.py#f"),
+    ],
+)
+async def test_a_place_is_understood_as_it_is_written_elsewhere(
+    settings: Settings, source: Path, written: str, cited: str
+) -> None:
+    """As editors, compilers and pages of a repository write it; names of files are odd at times."""
+    odd = source.parents[2] / "odd"
+    for name in ("a#b.py", "c:3.py", "two words.py", "größe.py"):
+        odd.mkdir(exist_ok=True)
+        change(odd / name, "def f():\n    return 1\n")
+    async with agent(settings, "auto") as client:
+        await cite(client, written)
+        assert (await found(client))["cites"] == [f"{cited} holds"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (".", "'.' is a folder: cite a file in it"),
+        ("./", "'./' is a folder: cite a file in it"),
+        ("src", "'src' is a folder: cite a file in it"),
+        ("src/..", "'src/..' is a folder: cite a file in it"),
+        ("..", "lies outside of the project"),
+        ("", "is no place in the code"),
+        ("src/auth/jwt.py:0", "is no place in the code"),
+        ("src/auth/jwt.py:9-3", "is no place in the code"),
+        ("src/auth/jwt.py:99999999", "is no place in the code"),
+        ("src/auth/jwt.py:14-400", "ends after the file, which has 13 lines"),
+        ("src/auth/jwt.py#", "is no place in the code"),
+        ("src/auth/jwt.py/x", "is not there"),
+    ],
+)
+async def test_what_is_no_place_is_told_truly(
+    settings: Settings, source: Path, written: str, told: str
+) -> None:
+    """The memory is stored without it."""
+    del source
+    async with agent(settings, "auto") as client:
+        said = await cite(client, written)
+        assert said["success"]
+        assert told in said["message"]
+
+
+@pytest.mark.parametrize("name", ["new\nline.py", "tab\tname.py", "\u202esrc.py", "\x1b[31m.py"])
+async def test_a_name_that_cannot_be_shown_is_not_cited(
+    settings: Settings, source: Path, name: str
+) -> None:
+    """The memory is stored; nor does such a file take the place of one that is gone."""
+    change(source.parent / name, CODE)
+    async with agent(settings, "auto") as client:
+        said = await cite(client, f"src/auth/{name}", FILE)
+        assert said["success"]
+        assert "has signs in its name that cannot be shown" in said["message"]
+        remove(source)
+        for _ in range(2):
+            assert (await found(client))["cites"] == [f"{FILE} is gone"]
+
+
+@pytest.mark.parametrize("form", ["index.version=2", "index.version=4", "core.splitIndex=true"])
+def test_a_file_that_a_sparse_checkout_leaves_out_is_not_gone(source: Path, form: str) -> None:
+    """It is where it was, for git; somebody who removes it by hand removes it."""
+    project = source.parents[2]
+    git(project, "config", *form.split("="))
+    change(project / "main.py", "pass\n")
+    commit_all(project, "main")
+    files = LocalCode(project)
+    made = [make_citation(files, place) for place in (FILE, LINES, SYMBOL)]
+    git(project, "sparse-checkout", "set", "--no-cone", "/main.py")
+    assert not source.exists()
+    assert [checked(files, each) for each in made] == ["holds"] * 3
+    git(project, "sparse-checkout", "disable")
+    assert source.exists()
+    remove(source)
+    assert [checked(files, each) for each in made] == ["is gone"] * 3
+
+
+def test_a_file_of_common_content_does_not_stand_for_one_that_is_gone(source: Path) -> None:
+    """Each package has an empty `__init__.py`."""
+    project = source.parents[2]
+    for folder in ("a", "b"):
+        (project / folder).mkdir()
+        change(project / folder / "__init__.py", "")
+    commit_all(project, "packages")
+    files = LocalCode(project)
+    made = make_citation(files, "a/__init__.py")
+    remove(project / "a" / "__init__.py")
+    assert checked(files, made) == "is gone"
+
+
+@pytest.mark.parametrize(
+    ("data", "state"),
+    [
+        (b"x = 1\n" * 1_000_000, "has changed since"),
+        (b"\0" * 9, "has changed since"),
+        (None, "is gone"),
+    ],
+    ids=["too large", "binary", "folder"],
+)
+def test_what_cannot_be_read_any_more_is_gone_only_if_nothing_is_there(
+    source: Path, data: bytes | None, state: str
+) -> None:
+    """Something else is there: nobody has taken it away."""
+    files = LocalCode(source.parents[2])
+    made = make_citation(files, LINES)
+    remove(source)
+    if data is None:
+        source.mkdir()
+    else:
+        source.write_bytes(data)
+    assert checked(files, made) == state
+
+
+@pytest.mark.parametrize(
+    ("path", "proposed"),
+    [
+        ("C:\\Users\\ada\\setup.py", ""),
+        ("..\\other\\setup.py", ""),
+        ("\\\\server\\share\\setup.py", ""),
+        ("src\\auth\\jwt.py", "src\\auth\\jwt.py"),
+        ("setup.py", "setup.py"),
+    ],
+)
+async def test_a_windows_path_is_proposed_if_it_names_a_file_of_the_project(
+    settings: Settings, source: Path, path: str, proposed: str
+) -> None:
+    """The name at its end alone is another file's."""
+    change(source.parents[2] / "setup.py", "pass\n")
+    async with agent(settings, "auto") as client:
+        said = await call(client, "add_memory", content=f"The build reads {path} first.")
+        assert ("It names code" in said["message"]) == bool(proposed)
+        assert proposed.replace("\\", "\\\\") in said["message"]
 
 
 @pytest.mark.parametrize("place", [LINES, SYMBOL, FILE])

@@ -235,6 +235,47 @@ async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_
         assert await w.recalled() == {A, B, C}
 
 
+@pytest.mark.files
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+async def test_a_session_that_begins_after_git_moved_is_told_what_it_took_and_brought(
+    settings: Settings, project: Path, mode: GitMode
+) -> None:
+    """Whichever session looked last, it was told of what was before; what is committed is none."""
+    there = in_git(settings, mode)
+
+    async def begin() -> list[str]:
+        async with agent(there, "auto") as client:
+            return await told(GitWorld(client, project))
+
+    make_world(project, ignored=False)
+    async with agent(there, "auto") as client:
+        w = GitWorld(client, project)
+        await w.write(A)
+    w.commit("a")
+    assert await begin() == [], "it lay here"
+    w.git("switch", "-q", "-c", "feature")
+    async with agent(there, "auto") as client:
+        await GitWorld(client, project).write(B)
+    w.commit("b")
+    w.git("switch", "-q", "main")
+    assert await begin() == ["Git is on main now: it took the files of 1 memory away."]
+    assert await begin() == []
+    w.git("switch", "-q", "feature")
+    assert await begin() == ["Git is on feature now: it brought the files of 1 memory."]
+    w.git("switch", "-q", "main")
+    assert await begin() == ["Git is on main now: it took the files of 1 memory away."]
+    w.git("merge", "-q", "--squash", "feature")
+    w.git("commit", "-q", "-m", "squashed")
+    assert await begin() == ["Git is on main now: it brought the files of 1 memory."]
+    w.git("reset", "-q", "--hard", "HEAD~1")
+    assert await begin() == ["Git is on main now: it took the files of 1 memory away."]
+    async with agent(there, "auto") as client:
+        id_ = await GitWorld(client, project).write(C)
+        await call(client, "forget_memory", memory_id=id_, mode="erase")
+    w.commit("c")
+    assert await begin() == [], "nobody but the user took that"
+
+
 async def told(w: GitWorld) -> list[str]:
     """What two looks tell."""
     w.told.clear()
@@ -324,6 +365,20 @@ async def test_pages_from_before_a_reset_are_stale_and_no_damage(
         await branches.report_head(built.workspace)
     found = await examine(in_git(settings, "follow"))
     assert {code: finding.severity for code, finding in found.items()} == {"view-stale": "should"}
+
+
+@pytest.mark.files
+async def test_the_doctor_waits_for_the_session_that_renders(
+    settings: Settings, project: Path
+) -> None:
+    """It follows git in a call, and renders a moment after that: nothing is left stale."""
+    async with parted(settings, project) as w:
+        async with open_workspace(in_git(settings, "follow")) as built:
+            await branches.report_head(built.workspace)
+            assert await bootstrap.render_views(built.workspace) == ()
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        assert await examine(in_git(settings, "follow")) == {}
 
 
 async def head_of(w: GitWorld) -> str:
@@ -844,7 +899,7 @@ def test_the_command_says_where_memories_stand_and_chooses(
     assert "MEMORY_GIT is 'mark'" in "".join(run("git", "follow")[1:])
     monkeypatch.delenv("MEMORY_GIT")
     assert run("git", "follow")[0] == 0
-    assert "nothing of that name" not in run("git", "bring", "feature")[1]
+    assert "1 memory of feature now counts on main, too." in run("git", "bring", "feature")[1]
     assert B in run("search", "sessions")[1]
     assert run("git", "bring", "nowhere")[0] != 0
     assert run("undo")[0] == 0

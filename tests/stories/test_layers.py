@@ -322,7 +322,7 @@ async def test_of_very_many_nodes_those_are_named_that_bear_on_this_one(
     assert looked < 20, "no look at every branch"
     assert render_head_fields(report)["otherBranches"] == count - 6
     assert render_head(report).splitlines()[-11:] == [
-        "main", "├ a", "│ └ a 1", "│ └ deep @", *(f"├ {name}" for name in newest[:-1]),
+        "main", "├ a", "│ └ a 1", "│   └ deep @", *(f"├ {name}" for name in newest[:-1]),
         f"└ {newest[-1]}", f"and {count - 6} more; the user sees them with `memory-mcp log`",
     ]  # fmt: skip
 

@@ -147,16 +147,41 @@ async def check_views(workspace: Workspace, *, repair: bool) -> list[Finding]:
         elif not file.ours:
             remedy = "Move it away if the view is wanted; it is never overwritten."
             found.append(Finding("view-foreign", "should", _FOREIGN.format(file.place), remedy))
-        elif stale := await _find_stale_records(workspace, file):
-            records = pluralise(len(stale), "record", "records")
-            what = f"{file.place} shows what does not hold: {records}."
-            remedy = "`memory-mcp doctor --repair` renders it anew; so does the next start of the "
-            remedy += "server."
-            weight = "should" if await _are_with_git(workspace, stale) else "must"
-            found.append(Finding("view-stale", weight, what, remedy, repaired=repair))
+    for file, stale in (await _find_left_stale(workspace)).items():
+        records = pluralise(len(stale), "record", "records")
+        what = f"{file.place} shows what does not hold: {records}."
+        remedy = "`memory-mcp doctor --repair` renders it anew; so does the next start of the "
+        remedy += "server."
+        weight = "should" if await _are_with_git(workspace, stale) else "must"
+        found.append(Finding("view-stale", weight, what, remedy, repaired=repair))
     if repair and any(finding.repaired for finding in found):
         await render_views(workspace)
     return found
+
+
+async def _find_left_stale(workspace: Workspace) -> dict[RenderedFile, set[RecordId]]:
+    """The files that show what does not hold, though their session had the time to render them.
+
+    It renders a moment after a write or a move of git's, and what was read before it did is
+    compared with what holds after that. So a file counts if it stays as it is for that long.
+    """
+    stale = await _find_stale_files(workspace)
+    for _ in range(_PAUSES_MAX if stale else 0):
+        await asyncio.sleep(_PAUSE_SECONDS)
+        now = await _find_stale_files(workspace)
+        stale = {file: now[file] for file in stale if file in now}
+        if not stale:
+            break
+    return stale
+
+
+async def _find_stale_files(workspace: Workspace) -> dict[RenderedFile, set[RecordId]]:
+    """The files that show records which do not hold, with these."""
+    return {
+        file: stale
+        for file in await workspace.views.list_rendered()
+        if file.ours and (stale := await _find_stale_records(workspace, file))
+    }
 
 
 async def _wait_for_changes(workspace: Workspace, leaving: asyncio.Event, shown: int) -> None:

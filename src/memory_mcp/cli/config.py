@@ -24,7 +24,7 @@ from memory_mcp.config.settings import (
 from memory_mcp.config.values import GivenSetting
 from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
 from memory_mcp.errors import InvalidRequestError, quote
-from memory_mcp.storage.files.git import load_git_state
+from memory_mcp.storage.files.git_state import load_git_state
 
 _HIDDEN: Final = "set, and not shown"
 _ALIKE: Final = 0.51
@@ -60,7 +60,7 @@ def _find_git_choice(settings: Settings) -> GivenSetting | None:
         machine = find_project_folders(settings).machine_dir
     except InvalidRequestError:  # the current folder is gone
         return None
-    mode = load_git_state(machine).mode
+    mode = load_git_state(machine).state.mode
     return GivenSetting(f"`memory-mcp git {mode}`", mode) if mode else None
 
 

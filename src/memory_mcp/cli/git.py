@@ -96,7 +96,9 @@ async def stale(workspace: Workspace, args: Namespace) -> Output | Skipped:
         f"[{each.record.id}]"
         for each in found.stale
     ]
-    summary = f"{len(found.stale)} of {pluralise(found.citing)} that cite code rest on what moved."
+    citing = pluralise(found.citing, "memory that cites", "memories that cite")
+    rest = "rests" if len(found.stale) == 1 else "rest"
+    summary = f"{len(found.stale)} of {citing} code {rest} on what moved."
     if not found.citing:
         summary = (
             "No memory here cites code. `memory-mcp add TEXT --cite PLACE` adds one that does."

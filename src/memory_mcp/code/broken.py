@@ -15,7 +15,8 @@ from memory_mcp.patterns import compile_later
 _ERRORS_MAX: Final = 20
 """Broken statements of one block; after so many the rest of it is not read."""
 _HEAD: Final = compile_later(
-    r"\s*(?:(?:async\s+)?(?P<kind>def|class)\s+(?P<name>\w+)|(?:if|try|with|async\s+with)\b)"
+    r"\s*(?:(?:async\s+)?(?P<kind>def|class)\s+(?P<name>\w+)"
+    r"|(?:async\s+)?(?:if|try|with|for|while|match|case)\b)"
 )
 _GOES_ON: Final = compile_later(r"\s*(?:[)\]}]|(?:else|elif|except|finally)\b)")
 

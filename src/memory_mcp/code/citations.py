@@ -4,22 +4,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memory_mcp.code.symbols import find_symbol, knows_symbols, list_symbols, may_declare
+from memory_mcp.code.symbols import (
+    find_near,
+    find_symbol,
+    knows_symbols,
+    list_symbols,
+    may_declare,
+)
 from memory_mcp.domain.citations import (
     Checked,
     CitedPlace,
     hash_lines,
     hash_neighbours,
     is_distinctive,
+    list_other_places,
     parse_place,
 )
 from memory_mcp.domain.code_files import CodeFile
 from memory_mcp.domain.limits import CITES_MAX
+from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import Citation, Record
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.hints import name_argument
 from memory_mcp.patterns import compile_later
 from memory_mcp.ports import CodeFiles
+from memory_mcp.ports.code import FOLDER, NOT_THERE
 
 _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
@@ -38,7 +47,8 @@ _DECLARATION: Final = compile_later(
     r"|type)\s+(?P<declared>[\w$]+)|(?P<assigned>[\w$]+)\s*(?::[^=]*)?=(?!=))"
 )
 _MENTION: Final = compile_later(
-    r"(?<![\w/@:.-])((?:[\w.-]+/)*[\w-][\w.-]*\.\w{1,8})(:\d+(?:-\d+)?|#[\w.]+)?"
+    r"(?<![\w/\\@:.-])((?:[A-Za-z]:[\\/])?(?:[\w.-]+[\\/])*[\w-][\w.-]*\.\w{1,8})"
+    r"(:\d+(?:-\d+)?|#[\w.]+)?"
 )
 _NO_CODE: Final = "Nothing was cited: this memory belongs to no work tree."
 
@@ -137,9 +147,14 @@ def check_citation(files: CodeFiles, cited: Citation, *, wait: bool = False) -> 
     """What became of it: unchanged, also in another place; changed; or gone."""
     place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
     file = files.read(cited.path)
-    if isinstance(file, str):
-        return _check_moved(files, place, cited, wait=wait)
-    return _check_file(file, place, cited)
+    if not isinstance(file, str):
+        return _check_file(file, place, cited)
+    if left_out := files.find_left_out(cited.path):
+        return Checked(str(place), "holds" if left_out == cited.blob else "changed")
+    moved = _check_moved(files, place, cited, wait=wait)
+    if moved.state == "gone" and file not in (NOT_THERE, FOLDER):
+        return replace(moved, state="changed")  # something is there that cannot be read
+    return moved
 
 
 def _check_file(file: CodeFile, place: CitedPlace, cited: Citation) -> Checked:
@@ -159,7 +174,7 @@ def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation, *, wait: 
     """What became of a file that is not there: it may have been renamed, and changed as well."""
     moved = files.find_blob(cited.blob)
     found = files.read(moved) if moved and moved != cited.path else ""
-    if not isinstance(found, str) and found.blob == cited.blob:
+    if not isinstance(found, str) and _is_same_file(found, cited):
         return Checked(str(place), "holds", str(replace(place, path=moved)))
     if same := _find_same(files, files.list_similar(cited.path), place, cited):
         return same
@@ -171,6 +186,11 @@ def _check_moved(files: CodeFiles, place: CitedPlace, cited: Citation, *, wait: 
     return _find_same(files, untracked, place, cited) or Checked(str(place), "gone")
 
 
+def _is_same_file(file: CodeFile, cited: Citation) -> bool:
+    """Whether it is the cited one by its content; an empty `__init__.py` is every other one's."""
+    return file.blob == cited.blob and is_distinctive(file.lines)
+
+
 def _find_same(
     files: CodeFiles, paths: Sequence[str], place: CitedPlace, cited: Citation
 ) -> Checked | None:
@@ -179,7 +199,7 @@ def _find_same(
         file = files.read(path)
         if isinstance(file, str):
             continue
-        if file.blob == cited.blob:
+        if _is_same_file(file, cited):
             return Checked(str(place), "holds", str(replace(place, path=path)))
         if (cited.first or cited.symbol) and (now := _find_cited(file, place, cited, other=True)):
             return Checked(str(place), "holds", str(now))
@@ -293,17 +313,22 @@ def _find_lines(file: CodeFile, cited: Citation, *, other: bool) -> int:
     return 0
 
 
+_NO_PLACE: Final = (
+    "is no place in the code: write path, path:12-20 (from the first line to the last) or path#name"
+)
+
+
 def make_citation(files: CodeFiles, written: str, commit: str = "") -> Citation | str:
     """The citation of a place as it is now, or what is wrong with it."""
     place = parse_place(written)
-    if place is None:
-        return (
-            "is no place in the code: write path, path:12-20 (from the first line to the last) "
-            "or path#name"
-        )
-    file = files.read(place.path)
+    file = files.read(place.path) if place else _NO_PLACE
     if isinstance(file, str):
-        return file
+        for other in list_other_places(written):
+            if not isinstance(there := files.read(other.path), str):
+                place, file = other, there
+                break
+    if place is None or isinstance(file, str):
+        return str(file)
     place = replace(place, path=file.path)
     found = _find_place(file, place)
     if isinstance(found, str):
@@ -335,7 +360,8 @@ def _find_place(file: CodeFile, place: CitedPlace) -> tuple[str, int, int] | str
             return found
         symbol, first, last = found
     if last > len(file.lines):
-        return f"ends after the file, which has {len(file.lines)} lines"
+        has = pluralise(len(file.lines), "line", "lines")
+        return f"ends after the file, which has {has}"
     if last - first >= _LINES_MAX:
         return f"has more than {_LINES_MAX:,} lines: cite what matters"
     return symbol, first, last
@@ -349,9 +375,11 @@ def _find_declaration(file: CodeFile, symbol: str) -> tuple[str, int, int] | str
     found.sort(key=lambda each: each[1:])
     if len(found) == 1:
         name, first, last = found[0]
-        return (name if parse_place(f"{file.path}#{name}") else symbol), first, last
+        return name, first, last
     if not found:
-        return f"names {symbol!r}, which this file does not declare"
+        near = ", ".join(find_near(file.list_symbols(list_symbols), symbol))
+        hint = f"; near it: {near}" if near else ""
+        return f"names {symbol!r}, which this file does not declare{hint}"
     several = ", ".join(f"{name} ({first}-{last})" for name, first, last in found[:_NAMED_MAX])
     more = ", …" if len(found) > _NAMED_MAX else ""
     return f"names {symbol!r}, which this file declares more than once: {several}{more}"

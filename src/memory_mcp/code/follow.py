@@ -146,7 +146,8 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
     await _anchor_here(workspace, git, found, f"on {name}, brought to")
     here = git.history.load().trees[git.history.name].branch
     message = (
-        f"{pluralise(count)} of {name} now count on {here}, too. `memory-mcp undo` takes it back."
+        f"{pluralise(count)} of {name} now {'counts' if count == 1 else 'count'} on {here}, too. "
+        "`memory-mcp undo` takes it back."
     )
     return GitMoved(count, message)
 

@@ -1,39 +1,47 @@
-"""Where a symbol of a source file stands: Python by the standard library, others by tree-sitter.
+"""Where a symbol of a source file stands: Python by the standard library, others by `grammars`.
 
-The grammars come with the optional extra `code`. Without them only lines can be cited there.
+Where no grammar is installed, only lines can be cited. A symbol is asked for as people write it: in
+full or by its end, with `::`, `()` or the word that declares it.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib import import_module
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from memory_mcp.code.broken import read_parts
+from memory_mcp.code.grammars import Lines, list_declarations, load_parser
+from memory_mcp.domain.citations import split_lines
 from memory_mcp.domain.code_files import Symbols
-
-_GRAMMARS: Final[Mapping[str, tuple[str, str]]] = {
-    ".js": ("tree_sitter_javascript", "language"),
-    ".jsx": ("tree_sitter_javascript", "language"),
-    ".mjs": ("tree_sitter_javascript", "language"),
-    ".ts": ("tree_sitter_typescript", "language_typescript"),
-    ".tsx": ("tree_sitter_typescript", "language_tsx"),
-    ".go": ("tree_sitter_go", "language"),
-    ".rs": ("tree_sitter_rust", "language"),
-    ".java": ("tree_sitter_java", "language"),
-}
-"""The module of each grammar, and the function in it."""
+from memory_mcp.patterns import compile_later
 
 _PYTHON: Final = (".py", ".pyi")
 _BLANKS_MAX: Final = 200
 """What may stand between a name and its `=`."""
+_NO_PARTS: Final = (".go", ".rs", ".java")
+"""Where each declaration of a name is whole."""
+_PART: Final = compile_later(r"\s*@|.*\b[gs]et\s")
+"""The first line of a part: decorated (`@overload`, `@property`), or an accessor."""
+_NEAR_MAX: Final = 3
+_INIT: Final = "__init__."
+_KEYWORDS: Final = frozenset({
+    "abstract", "async", "class", "const", "declare", "def", "enum", "export", "fn", "func",
+    "function", "impl", "interface", "let", "mod", "module", "namespace", "private", "protected",
+    "pub", "public", "record", "static", "struct", "trait", "type", "union", "unsafe", "var",
+})  # fmt: skip
+_POINTER: Final = compile_later(r"\(\s*\*?\s*([\w$]+)\s*\)\s*\.")
+"""The receiver of a method of Go: `(*Server).Run`."""
+_RECEIVER: Final = compile_later(r"^func\s*\([^()]*\)")
+_TYPES: Final = compile_later(r"<[^<>]*>|\[[^\[\]]*\]")
+_JOINTS: Final = compile_later(r"(?:::|->|[#.])+")
+_SEVERAL: Final = compile_later(r"\s{0,80}+\(?[\w\s,.*]{1,300}+\)?\s{0,9}=(?!=)")
+"""The beginning of a statement that assigns to several names."""
 
 
 def knows_symbols(path: str) -> bool:
     """Whether symbols of this file can be found here."""
     ending = _find_ending(path)
-    return ending in _PYTHON or _load_parser(ending) is not None
+    return ending in _PYTHON or load_parser(ending) is not None
 
 
 def list_symbols(path: str, source: str) -> Symbols:
@@ -42,12 +50,31 @@ def list_symbols(path: str, source: str) -> Symbols:
     try:
         found: dict[str, list[tuple[int, int]]] = {}
         for name, lines in (
-            _list_python(source) if ending in _PYTHON else _list_others(ending, source)
+            _list_python(source) if ending in _PYTHON else list_declarations(ending, source)
         ):
             found.setdefault(name, []).append(lines)
     except (ValueError, RecursionError):
         return {}
-    return {name: sorted(places) for name, places in found.items()}
+    several = any(len(places) > 1 for places in found.values())
+    lines = split_lines(source) if several and ending not in _NO_PARTS else []
+    return {name: _join_parts(places, lines, ending) for name, places in found.items()}
+
+
+def _join_parts(places: Sequence[Lines], lines: Sequence[str], ending: str) -> list[Lines]:
+    """The places, in order, of which those are one that belong together.
+
+    What reads and what writes a property do, and the forms of a function, with nothing between.
+    """
+    joined: list[Lines] = []
+    for first, last in sorted(set(places)):
+        before = joined[-1] if joined else None
+        if before and lines and not any(lines[before[1] : first - 1]):
+            no_body = ending not in _PYTHON and not lines[before[1] - 1].endswith("}")
+            if no_body or _PART.match(lines[before[0] - 1]):
+                joined[-1] = before[0], max(before[1], last)
+                continue
+        joined.append((first, last))
+    return joined
 
 
 def may_declare(path: str, source: str, symbol: str) -> bool:
@@ -55,14 +82,19 @@ def may_declare(path: str, source: str, symbol: str) -> bool:
     name = symbol.rpartition(".")[2]
     if name not in source or _find_ending(path) not in _PYTHON:
         return name in source
-    for found in re.finditer(rf"{re.escape(name)}\b", source):
+    for found in re.finditer(rf"\b{re.escape(name)}\b", source):
         line = source.rfind("\n", 0, found.start()) + 1
         before = source[line : found.start()].rstrip()
-        if before.endswith(("def", "class")) or source[max(0, line - 2) : line].startswith("\\"):
+        words = before.endswith(("def", "class", "type"))
+        if words or source[max(0, line - 2) : line].startswith("\\"):
             return True
         after = source[found.end() : found.end() + _BLANKS_MAX].lstrip(" \t\f\r\n\\")
         assigns = after[:1] == ":" or (after[:1] == "=" and after[1:2] != "=")
-        if assigns and (not before or before[-1] in ";:"):
+        if assigns and (not before or before[-1] in ";:=" or before.endswith("self.")):
+            return True
+        if (after[:1] in (",", ")", "]", "=") or before[-1:] == ",") and _SEVERAL.match(
+            source, line
+        ):
             return True
     return False
 
@@ -71,7 +103,33 @@ def find_symbol(known: Symbols, symbol: str) -> Symbols:
     """The declarations of the symbol, named in full (`Class.method`) or by its end."""
     if symbol in known:
         return {symbol: known[symbol]}
-    return {name: places for name, places in known.items() if name.endswith(f".{symbol}")}
+    for name in dict.fromkeys((symbol, _simplify(symbol))):
+        if name in known:
+            return {name: known[name]}
+        if found := {each: known[each] for each in known if name and each.endswith(f".{name}")}:
+            return found
+    return {}
+
+
+def _simplify(symbol: str) -> str:
+    """The symbol as names are kept, of one that was written as in the code or in its documents."""
+    text = _TYPES.sub("", _RECEIVER.sub("", _POINTER.sub(r"\1.", symbol)))
+    text, called, _ = text.partition("(")
+    text = _JOINTS.sub(".", text).replace(".prototype.", ".").removeprefix("module.")
+    words = [word for word in text.split() if word not in _KEYWORDS] or text.split()
+    return words[-1 if called else 0].strip(".*&;,:!=") if words else ""
+
+
+def find_near(known: Symbols, symbol: str) -> list[str]:
+    """The declared names that are most like the symbol, by their last part."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only where a citation fails
+
+    wanted = _simplify(symbol).rpartition(".")[2].lower()
+    named: dict[str, list[str]] = {}
+    for each in known:
+        named.setdefault(each.rpartition(".")[2].lower(), []).append(each)
+    near = get_close_matches(wanted, named, n=_NEAR_MAX)
+    return [each for last in near for each in named[last]][:_NEAR_MAX]
 
 
 def _find_ending(path: str) -> str:
@@ -79,7 +137,7 @@ def _find_ending(path: str) -> str:
     return name[name.rfind(".") :].lower() if "." in name else ""
 
 
-def _list_python(source: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def _list_python(source: str) -> Iterator[tuple[str, Lines]]:
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -95,7 +153,7 @@ def _list_python(source: str) -> Iterator[tuple[str, tuple[int, int]]]:
     yield from _walk_python(tree)
 
 
-def _walk_python(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, tuple[int, int]]]:
+def _walk_python(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Lines]]:
     waiting: list[tuple[str, ast.AST]] = [(prefix, tree)]
     while waiting:
         prefix, parent = waiting.pop()
@@ -105,63 +163,39 @@ def _walk_python(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, tuple[i
                     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                     yield prefix + node.name, (first, node.end_lineno or first)
                     waiting.append((f"{prefix}{node.name}.", node))
-                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(name)):
-                    yield prefix + name, (node.lineno, node.end_lineno or node.lineno)
-                case ast.If() | ast.Try() | ast.With():
+                case ast.stmt():
+                    for name in _list_names(_list_targets(node), prefix):
+                        yield name, (node.lineno, node.end_lineno or node.lineno)
+                    waiting.append((prefix, node))
+                case ast.ExceptHandler() | ast.match_case():
                     waiting.append((prefix, node))
                 case _:
                     pass
 
 
-def _list_others(ending: str, source: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    parser = _load_parser(ending)
-    if parser is None:
-        return
-    waiting: list[tuple[str, Any]] = [("", parser.parse(source.encode(errors="replace")).root_node)]
+def _list_targets(node: ast.stmt) -> Sequence[ast.AST]:
+    """What a statement gives names to."""
+    match node:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AnnAssign(target=target):
+            return [target]
+        case _:  # `type` of Python 3.12
+            return [getattr(node, "name", node)] if type(node).__name__ == "TypeAlias" else []
+
+
+def _list_names(targets: Sequence[ast.AST], prefix: str) -> Iterator[str]:
+    """The names that are assigned; what `__init__` sets on its object is its class's."""
+    waiting = list(targets)
     while waiting:
-        prefix, node = waiting.pop()
-        # an `impl` of Rust has a type instead of a name; it declares what is in it, not that type
-        is_impl = node.type == "impl_item"
-        named: Any = node.child_by_field_name("type" if is_impl else "name")
-        inner = prefix
-        if named is not None and _declares(node.type):
-            name = prefix + _name_receiver(node) + _read_name(named)
-            if not is_impl:
-                yield name, (node.start_point[0] + 1, node.end_point[0] + 1)
-            inner = f"{name}."
-        waiting += [(inner, child) for child in reversed(node.named_children)]
-
-
-def _read_name(named: Any) -> str:
-    """The name without parameters of its type (`S<T>`), as it can be cited."""
-    text: str = named.text.decode(errors="replace")
-    return text.partition("<")[0].strip()
-
-
-def _name_receiver(node: Any) -> str:
-    """The type to which a method of Go belongs (`func (s *S[T]) Run()`), with its dot."""
-    receiver: Any = node.child_by_field_name("receiver")
-    if receiver is None:
-        return ""
-    text: str = receiver.text.decode(errors="replace")
-    words = text.partition("[")[0].strip("() ").replace("*", " ").split()
-    return f"{words[-1]}." if words else ""
-
-
-def _declares(kind: str) -> bool:
-    """Whether a node of the syntax declares something: each grammar names these alike."""
-    endings = ("_declaration", "_definition", "_item", "_declarator", "_spec")
-    return kind.endswith(endings) or kind in ("method_definition", "pair")
-
-
-@cache
-def _load_parser(ending: str) -> Any:
-    if ending not in _GRAMMARS:
-        return None
-    module, function = _GRAMMARS[ending]
-    try:
-        sitter: Any = import_module("tree_sitter")
-        grammar: Any = getattr(import_module(module), function)
-    except ImportError:
-        return None
-    return sitter.Parser(sitter.Language(grammar()))
+        match waiting.pop():
+            case ast.Name(id=name):
+                yield prefix + name
+            case ast.Tuple(elts=several) | ast.List(elts=several):
+                waiting += several
+            case ast.Starred(value=value):
+                waiting.append(value)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if prefix.endswith(_INIT):
+                yield prefix.removesuffix(_INIT) + name
+            case _:
+                pass

@@ -17,14 +17,18 @@ CitationState = Literal["holds", "changed", "gone"]
 _PATH_CHARS_MAX: Final = 400
 _SYMBOL_CHARS_MAX: Final = 200
 _LINE_MAX: Final = 1_000_000
+_CUTS_MAX: Final = 8
 _HASH_DIGITS: Final = 32
 _DISTINCTIVE_CHARS: Final = 24
 _LENGTH_MAX: Final = 255
 _RARE_ENDS: Final = "\r\v\f\x1c\x1d\x1e\x1f"
 """What ends a line or is stripped, in ASCII, beside the newline, space and tab."""
 _SOURCE: Final = compile_later(
-    r"(?P<path>(?:[A-Za-z]:[\\/])?[^\0:#]+?)(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?|#(?P<symbol>[\w$.:]+))?"
+    r"(?P<path>(?:[A-Za-z]:[\\/])?[^\0:#]+?)"
+    r"(?:(?::|#L?)(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7})|:\d+)?|(?:#|::)(?P<symbol>[^\0\n]+))?"
 )
+"""A path, and lines as editors, compilers and pages of a repository write them, or a symbol."""
+_ODD_LINES: Final = compile_later(r"(?P<path>.+):(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?")
 
 
 @frozen
@@ -45,17 +49,40 @@ class CitedPlace:
 
 def parse_place(written: str) -> CitedPlace | None:
     """The place that a citation names; None for what is none."""
-    found = _SOURCE.fullmatch(written.strip())
-    if found is None or len(found["path"]) > _PATH_CHARS_MAX:
+    found = _SOURCE.fullmatch(written.replace("`", "").strip())
+    return _make_place(*found.groups()) if found else None
+
+
+def list_other_places(written: str) -> list[CitedPlace]:
+    """What it names if there is a `#` or `:` in the name of the file, or an `@` before it."""
+    written = written.strip()
+    mentioned = parse_place(written[1:]) if written.startswith("@") else None
+    lines = _ODD_LINES.fullmatch(written)
+    cuts = [at for at, char in enumerate(written) if char == "#"][:_CUTS_MAX]
+    found = [
+        mentioned,
+        _make_place(lines["path"], lines["first"], lines["last"]) if lines else None,
+        *(
+            _make_place(written[:at], symbol=written[at + 1 :])
+            for at in reversed(cuts)
+            if written[at + 1 :].strip()
+        ),
+        _make_place(written),
+    ]
+    return [place for place in found if place]
+
+
+def _make_place(
+    path: str, first: str | None = None, last: str | None = None, symbol: str | None = None
+) -> CitedPlace | None:
+    begins = int(first or 0)
+    ends = int(last or begins)
+    if not 0 < len(path) <= _PATH_CHARS_MAX or len(symbol or "") > _SYMBOL_CHARS_MAX:
         return None
-    if len(found["symbol"] or "") > _SYMBOL_CHARS_MAX:
+    if ends < begins or ends > _LINE_MAX or (first and not begins):
         return None
-    first = int(found["first"] or 0)
-    last = int(found["last"] or first)
-    path = found["path"].replace("\\", "/").removeprefix("./")
-    if last < first or last > _LINE_MAX or (found["first"] and not first):
-        return None
-    return CitedPlace(path, first, last, found["symbol"] or "")
+    path = path.replace("\\", "/").removeprefix("./") or "."
+    return CitedPlace(path, begins, ends, (symbol or "").strip())
 
 
 def split_lines(text: str) -> list[str]:

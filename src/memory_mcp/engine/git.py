@@ -141,6 +141,8 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
     async with git.looking:
         was, hid = git.mode, git.standing.hides
         git.mode = git.find_mode()
+        for damage in git.history.take_damage(chosen=git.asked is None):
+            git.tell(damage)
         if git.mode != was:  # whoever chose it has told where memories stand
             git.told = None
         git.rewound = frozenset(git.history.load().rewound) if git.mode != "off" else frozenset()
@@ -150,9 +152,9 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
             return head
         with suppress(StoreError, ConflictError):
             seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
-            own = git.standing.own
+            own, seen = git.standing.own, git.history.load()
             head, stamp = await _catch_up(workspace, git, head, seconds)
-            brought = await _tell_files(workspace, git, own)
+            brought = await _tell_files(workspace, git, own, seen)
             head = await _update_standing(workspace, git, head, brought)
             git.stamp, git.placed = stamp, _find_placing(head.timeline)
             await _tell_mode(workspace, git, head.timeline, was, hid)
@@ -550,12 +552,13 @@ async def _tell_mode(
 
 
 async def _tell_files(
-    workspace: Workspace, git: GitFollower, own: SegmentId | None
+    workspace: Workspace, git: GitFollower, own: SegmentId | None, seen: GitState
 ) -> frozenset[RecordId]:
     """Tell which recalled memories git took away with their files, or brought; the latter.
 
     What was written since the last look was recalled, too: git may have taken it again. If it was
-    written in the `own` segment, or nothing but work was committed, it was not brought.
+    written in the `own` segment, or nothing but work was committed, it was not brought. A process
+    that looks first goes on from what was `seen` by others.
     """
     place, before = git.history.look(), git.files
     if not (place.rests and place.commit) or (before and before.moves == place.moves):
@@ -564,11 +567,14 @@ async def _tell_files(
     here = await index.ids() - git.history.list_tracked_elsewhere().keys()
     now = workspace.clock.now()
     git.files = SeenFiles(place.commit, place.moves, now, frozenset(here))
-    if before is None or workspace.policy.meta or not git.history.load().with_code:
+    if workspace.policy.meta or not git.history.load().with_code:
         return frozenset()
-    steps = git.history.list_steps(before.moves)
-    made = [step.new for step in steps if step.commits_work]
     with suppress(GitSilentError):
+        before = before or await _recall_files(workspace, git, seen, place)
+        if before is None:
+            return frozenset()
+        steps = git.history.list_steps(before.moves)
+        made = [step.new for step in steps if step.commits_work]
         commits = list(dict.fromkeys([before.commit, *made]))
         ask = git.history.compare_records
         first, *others = await asyncio.to_thread(ask, place.commit, commits)
@@ -590,6 +596,33 @@ async def _tell_files(
             git.tell(f"Git is on {where} now: it {' and '.join(parts)}.")
         return brought
     return frozenset()
+
+
+async def _recall_files(
+    workspace: Workspace, git: GitFollower, seen: GitState, place: GitPlace
+) -> SeenFiles | None:
+    """What lay here when another process looked last; None if HEAD has not moved since.
+
+    What was written here and no commit had closed did, and what HEAD had. What was committed since
+    and is away, the index has set aside: it lay here, too.
+
+    Raises:
+        GitSilentError: git does not say.
+    """
+    tree = seen.trees.get(git.history.name)
+    if tree is None or tree.moves == place.moves or not tree.here[1]:
+        return None
+    commit, index = tree.here[1], workspace.project.index
+    made = [step.new for step in git.history.list_steps(tree.moves) if step.commits_work]
+    commits = list(dict.fromkeys([commit, *made]))
+    ask = git.history.compare_records
+    first, *others = await asyncio.to_thread(ask, place.commit, commits)
+    owner = tree.find_owner(git.history.name)
+    claimed = [segment for segment, owners in seen.claims.items() if owner in owners]
+    open_ = (await index.ids_by_segment(claimed)).values()
+    aside = await index.list_aside({id_ for each in others for id_ in each.beyond})
+    ids = aside.union(first.beyond, *open_)
+    return SeenFiles(commit, tree.moves, workspace.clock.now(), frozenset(ids))
 
 
 async def choose_memories(

@@ -89,6 +89,9 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     """Everything that is not as it must or should be; empty if all is well."""
     code = "project-lost" if workspace.policy.lost else "setting-wrong"
     found = [_finding(code, warning) for warning in workspace.policy.warnings]
+    if git := workspace.git:  # first: whoever looks at git writes anew what is damaged
+        chosen = git.asked is None
+        found += await asyncio.to_thread(git.history.findings, repair=repair, chosen=chosen)
     found += await check_import(workspace, repair=repair)
     with suppress(StoreError):  # a check below reports why it cannot be read
         found += await inbox_findings(workspace)

@@ -8,6 +8,9 @@ from memory_mcp.domain.code_files import CodeFile
 SIMILAR_MAX: Final = 20
 """Files that are read to find a text whose own file is gone."""
 
+NOT_THERE: Final = "is not there"
+FOLDER: Final = "is a folder: cite a file in it"
+
 
 class CodeFiles(Protocol):
     """The files of the work tree.
@@ -15,7 +18,8 @@ class CodeFiles(Protocol):
     - `read` returns a text file by its path from the work tree, or why it cannot be cited: it is
       outside, git's own, not there, no text, too large, or a link leads to it. It takes a full path
       and one with `..` too, and resolves them by their names alone: the file's `path` is the short
-      one. It reads a file again only when that has changed.
+      one. It reads a file again only when that has changed. Where nothing can be read any more, it
+      says `NOT_THERE` or `FOLDER`.
     - `list_similar` returns the paths of at most `SIMILAR_MAX` other files in which a text of this
       one may stand now: files of the same name, and of the same kind in its folder.
     - `find_renamed` returns the path to which a file of this commit was renamed since, as git sees
@@ -30,7 +34,8 @@ class CodeFiles(Protocol):
       still stands in what is committed. Git is asked in the same way, once for each text that it is
       `about` and each state of HEAD.
     - `find_blob` returns the path of a tracked file whose bytes have this hash of git's; '' if
-      there is none.
+      there is none. `find_left_out` returns that hash of a file which a sparse checkout leaves out;
+      '' if it is not left out.
     """
 
     def read(self, path: str) -> CodeFile | str: ...
@@ -47,3 +52,4 @@ class CodeFiles(Protocol):
         wait: bool = False,
     ) -> str: ...
     def find_blob(self, blob: str) -> str: ...
+    def find_left_out(self, path: str) -> str: ...

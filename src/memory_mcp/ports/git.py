@@ -14,6 +14,7 @@ from memory_mcp.domain.git import (
     SeenBranch,
 )
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.outcomes import Finding
 
 
 class GitHistory(Protocol):
@@ -35,7 +36,9 @@ class GitHistory(Protocol):
       this one, `list_tracked_elsewhere` those that it tracks in others alone, each with the branch
       that is checked out there.
     - `alone` holds a lock between processes while the state is changed, or says that another has
-      it. `load` gives an empty state for one that is damaged.
+      it. `load` gives an empty state for one that is damaged, with the mode that was chosen;
+      `take_damage` says once what of it cannot be read, and `findings` says it to the doctor, of
+      the mode only if what was `chosen` counts; with `repair` it is written anew.
 
     The others ask git itself, which takes milliseconds, and seconds at most; they are for a thread.
     What git cannot say raises `GitSilentError`.
@@ -51,6 +54,7 @@ class GitHistory(Protocol):
     - `find_times`: when each of these commits was made, in seconds.
     - `list_versions`: a file as the commits left it that changed it on the way to HEAD since
       `since`, along the first parents, oldest first; before them, as the first of them found it.
+      Where one of them renamed it, those of its new name follow.
     - `find_renames`: the new path of each file that was renamed between `since` and the index.
     - `list_untracked`: the files with this ending that git neither tracks nor ignores.
     - `shows`: which of two commits the files of the work tree are, where these differ, or the files
@@ -82,6 +86,8 @@ class GitHistory(Protocol):
     def alone(self) -> AbstractContextManager[bool]: ...
     def load(self) -> GitState: ...
     def save(self, state: GitState) -> None: ...
+    def take_damage(self, *, chosen: bool) -> Sequence[str]: ...
+    def findings(self, *, repair: bool, chosen: bool) -> list[Finding]: ...
     def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]: ...
     def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]: ...
     def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]: ...

@@ -800,7 +800,7 @@ def render_head(report: HeadReport) -> str:
     Names and summaries are data: none of them begins a line, or closes a fence around all this. Of
     a checkpoint that a backtrack left only the name is shown, which restores it.
     """
-    return disarm("\n".join(" ".join(line.split()) for line in _render_head_lines(report)))
+    return disarm("\n".join(" ".join(line.splitlines()) for line in _render_head_lines(report)))
 
 
 def _render_head_lines(report: HeadReport) -> Iterator[str]:

@@ -16,7 +16,7 @@ from memory_mcp.domain.code_files import CodeFile, FileVersion
 from memory_mcp.errors import GitSilentError
 from memory_mcp.locations import find_git_dir
 from memory_mcp.patterns import compile_later
-from memory_mcp.ports.code import SIMILAR_MAX
+from memory_mcp.ports.code import FOLDER, NOT_THERE, SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.host import stamp_file
@@ -122,6 +122,10 @@ class LocalCode:
         named = self._name_inside(path)
         if not named:
             return "lies outside of the project"
+        if named == os.curdir:
+            return FOLDER
+        if not named.isprintable():
+            return "has signs in its name that cannot be shown"
         if _GIT_DIR in named.lower().split("/"):
             return "belongs to git, not to the code"
         path = named
@@ -144,18 +148,20 @@ class LocalCode:
         if os.path.isabs(path):
             named = os.path.normpath(path)
             roots = self._root, os.path.realpath(self._root)
-            root = next((each for each in roots if named.startswith(each + os.sep)), "")
-            path = named[len(root) + 1 :] if root else os.pardir
+            root = next((each for each in roots if (named + os.sep).startswith(each + os.sep)), "")
+            path = (named[len(root) + 1 :] or os.curdir) if root else os.pardir
         named = os.path.normpath(path).replace(os.sep, "/")
-        return "" if named == os.curdir or named.split("/")[0] == os.pardir else named
+        return "" if named.split("/")[0] == os.pardir else named
 
     def _load(self, path: str) -> CodeFile | str:
         try:
             data = read_file(os.path.join(self._root, path), _FILE_BYTES_MAX, self._root)
-        except FileNotFoundError:
-            return "is not there"
+        except (FileNotFoundError, NotADirectoryError):
+            return NOT_THERE
         except UnsafeFileError as error:
-            return f"cannot be cited: {error.why}"
+            at = os.path.join(self._root, path)
+            folder = os.path.isdir(at) and not os.path.islink(at)
+            return FOLDER if folder else f"cannot be cited: {error.why}"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         if b"\0" in data[:_BINARY_BYTES]:
@@ -265,6 +271,9 @@ class LocalCode:
     def find_blob(self, blob: str) -> str:
         return _find_name(self._load_index(), bytes.fromhex(blob))
 
+    def find_left_out(self, path: str) -> str:
+        return _find_left_out(self._load_index(), path)
+
     def _load_index(self) -> bytes:
         """The bytes of git's index, each name in full; none if there is none."""
         path = os.path.join(self._git_dir, "index")
@@ -279,6 +288,10 @@ class LocalCode:
 _HASH_BYTES: Final = 20
 _EXTENDED: Final = 0x4000
 _NAME_LENGTH: Final = 0xFFF
+_NO_FLAGS: Final = b"DIRC\0\0\0\2"
+"""The beginning of an index without extended flags."""
+_LEFT_OUT: Final = 0x4000
+"""Of the extended flags: `skip-worktree`."""
 
 
 def _find_name(index: bytes, blob: bytes) -> str:
@@ -289,6 +302,19 @@ def _find_name(index: bytes, blob: bytes) -> str:
     flags = int.from_bytes(index[at + _HASH_BYTES : at + _HASH_BYTES + 2])
     start = at + _HASH_BYTES + (4 if flags & _EXTENDED else 2)
     return index[start : index.find(b"\0", start)].decode(errors="replace")
+
+
+def _find_left_out(index: bytes, path: str) -> str:
+    """The hash of the file in git's index if a sparse checkout leaves it out, else ''."""
+    name = path.encode(errors="surrogateescape")
+    at = index.find(name + b"\0") if not index.startswith(_NO_FLAGS) else -1
+    while at >= 0:
+        flags, more = (int.from_bytes(index[at - n : at - n + 2]) for n in (4, 2))
+        whole = flags & _NAME_LENGTH == min(len(name), _NAME_LENGTH)
+        if flags & _EXTENDED and more & _LEFT_OUT and whole:
+            return index[at - 4 - _HASH_BYTES : at - 4].hex()
+        at = index.find(name + b"\0", at + 1)
+    return ""
 
 
 def _find_named(index: bytes, name: str) -> list[str]:

@@ -2,9 +2,8 @@
 
     <git dir>/HEAD, logs/HEAD          where this work tree stands; their stamps say if it moved
     <common>/logs/refs/heads/<name>    what became of a branch
-    <machine>/git.json                 what was seen at the last look; a derivative but for claims
 
-How git itself is asked is told in `ask_git`.
+What was seen of them is kept by `git_state`. How git itself is asked is told in `ask_git`.
 """
 
 import hashlib
@@ -31,18 +30,18 @@ from memory_mcp.domain.git import (
     SeenBranch,
 )
 from memory_mcp.domain.ids import RecordId, is_record_id
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import read_git_text
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.ask_git import ask_git
+from memory_mcp.storage.files.git_state import GitStateFiles
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
 
-STATE_FILE: Final = "git.json"
 _LOCK_FILE: Final = "git.lock"
-_STATE_BYTES_MAX: Final = 33_554_432
 _REFLOG_BYTES_MAX: Final = 33_554_432
 _COMMITS_MAX: Final = 500
 """Commits of one step that are looked at for what they revert, replace or gather."""
@@ -50,6 +49,8 @@ _BEYOND_MAX: Final = 10_000
 """Commits that HEAD does not reach, among which branches are followed back to memories."""
 _VERSIONS_MAX: Final = 50
 """Commits of one file among which the one is looked for that rewrote a text."""
+_NAMES_MAX: Final = 5
+"""Names that one file had after each other."""
 _FILES_MAX: Final = 200
 """Files by which is told what a work tree shows."""
 _FILE_BYTES_MAX: Final = 4_194_304
@@ -78,15 +79,6 @@ _REVERTS_MAX: Final = 100
 """Commits that one commit reverts by its words; of more, the first."""
 
 
-def load_git_state(machine: Path) -> GitState:
-    """What was seen at the last look; what is damaged counts as empty: all stands everywhere."""
-    try:
-        data = read_file(str(machine / STATE_FILE), _STATE_BYTES_MAX, "")
-        return GitState.model_validate_json(data)
-    except (OSError, ValueError):
-        return GitState()
-
-
 class LocalGit:
     """Implements `ports.GitHistory` over a work tree."""
 
@@ -99,7 +91,7 @@ class LocalGit:
         self.name = self._dir
         self._disk = disk
         self._environment = environment
-        self._state = machine / STATE_FILE
+        self._state = GitStateFiles(machine, disk)
         self._lock = machine / _LOCK_FILE
         self.files: Sequence[str] = (
             os.path.join(self._dir, "HEAD"),
@@ -107,13 +99,12 @@ class LocalGit:
         )
         self._cuts = os.path.join(self._common, "shallow")
         self._paused = False
-        self._loaded: tuple[object, GitState] | None = None
 
     def stamp(self) -> object:
         if self._paused:  # an operation ends without a word
             return object()
         own = map(stamp_file, self.files)
-        beside = stamp_file(self._cuts), stamp_file(str(self._state))
+        beside = stamp_file(self._cuts), self._state.stamp()
         return (*own, *beside, self._trees.stamp())
 
     def look(self) -> GitPlace:
@@ -255,15 +246,17 @@ class LocalGit:
             lock.release()
 
     def load(self) -> GitState:
-        stamp = stamp_file(str(self._state))
-        if self._loaded is None or self._loaded[0] != stamp:
-            self._loaded = stamp, load_git_state(self._state.parent)
-        return self._loaded[1]
+        return self._state.load()
 
     def save(self, state: GitState) -> None:
-        data = json.dumps(state.model_dump(mode="json", exclude_defaults=True), indent=1)
-        self._disk.write(self._state, data.encode())
-        self._loaded = stamp_file(str(self._state)), state
+        self._state.save(state)
+
+    def take_damage(self, *, chosen: bool) -> Sequence[str]:
+        return self._state.take_damage(chosen=chosen)
+
+    def findings(self, *, repair: bool, chosen: bool) -> list[Finding]:
+        with self.alone() as alone:  # whoever looks meanwhile writes it anew
+            return self._state.findings(repair=repair and alone, chosen=chosen)
 
     def find_away(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
         away = set(commits) - self.find_reached(commits, heads)
@@ -347,6 +340,33 @@ class LocalGit:
         return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
 
     def list_versions(self, path: str, since: str) -> Sequence[FileVersion]:
+        found: list[FileVersion] = []
+        for _ in range(_NAMES_MAX):
+            found += self._list_named(path, since)[bool(found) :]
+            last = found[-1] if found else None
+            if last is None or last.blob or not last.commit:
+                return found
+            renamed = self._find_renamed_in(last.commit, path)
+            if renamed is None:
+                return found
+            path, blob = renamed
+            since = last.commit
+            text = self._read_blobs([blob]).get(blob, "")
+            found[-1] = FileVersion(since, blob, text)  # that commit did not remove it
+        return found
+
+    def _find_renamed_in(self, commit: str, path: str) -> tuple[str, str] | None:
+        """The name that the file had after this commit, and its object."""
+        listed = self._ask(
+            ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--no-abbrev", f"{commit}^", commit]
+        ).split("\0")
+        for meta, old, new in zip(listed[::3], listed[1::3], listed[2::3], strict=False):
+            if old == path:
+                return new, meta.split()[3]
+        return None
+
+    def _list_named(self, path: str, since: str) -> list[FileVersion]:
+        """The versions of the file under that name."""
         named = ["--", f":(literal,top){path}"]
         made = self._ask(
             ["rev-list", "--first-parent", "--parents", f"--max-count={_VERSIONS_MAX}",
