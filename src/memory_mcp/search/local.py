@@ -242,6 +242,8 @@ async def _find_substitutes(
     for term, found in zip((term for term in terms for _ in banks), lists, strict=True):
         similar[term] |= dict.fromkeys(name for name, _ in found)
     names = frozenset[str]().union(*similar.values())
+    if not names:
+        return {}
     corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
     counts = _add_corpora(corpora).counts
     return {
