@@ -147,13 +147,12 @@ _SCORED: Final = f"""
         FROM unnest(:lexemes::text[], :rarities::float8[]) given (lexeme, rarity)),
     scored AS (
         SELECT m.row, m.sought, sum(asked.rarity * 2.2 * held.often
-            / (held.often + 1.2 * (0.25 + 0.75 * m.length / usual.length))) AS score
+            / (held.often + 1.2 * (0.25 + 0.75 * m.length / (
+                SELECT coalesce(length::float8 / nullif(records, 0), {_LENGTH_USUAL})
+                FROM bank WHERE number = :bank)))) AS score
         FROM (
             SELECT row, id, length, words @@ :query::tsquery AS sought, words || '' AS words
             FROM matched OFFSET 0) m
-        CROSS JOIN (
-            SELECT coalesce(length::float8 / nullif(records, 0), {_LENGTH_USUAL}) AS length
-            FROM bank WHERE number = :bank) usual
         JOIN asked ON m.words @@ asked.query
         CROSS JOIN LATERAL (
             SELECT round(10 * ts_rank_cd('{{{{0.6,0.5,0.6,1}}}}', m.words, asked.query)) / 10
