@@ -265,15 +265,16 @@ async def _find_by_words(
     if not corpus.records:
         return ()
     # a word that no memory holds stands in none of them beside the others
-    held = all(corpus.counts.get(term) != 0 for term in question.row)
-    quoted = await bank.index.quote(question.row, view, filters, _QUOTES_MAX) if held else ()
-    matched = await bank.index.match(question.every, corpus, view, filters, share)
-    if corpus.records <= share:  # so few that each can be compared
-        others = await bank.index.newest(view, filters, share)
-    else:
-        related = _list_related(question).difference(question.every)
-        few = select_rarest({t: corpus.counts[t] for t in related}, _RELATED_MATCHES_MAX)
-        others = await bank.index.match(few, corpus, view, filters, share) if few else ()
+    row = question.row if all(corpus.counts.get(term) != 0 for term in question.row) else ()
+    async with run_beside(bank.index.quote(row, view, filters, _QUOTES_MAX)) as quoting:
+        matched = await bank.index.match(question.every, corpus, view, filters, share)
+        if corpus.records <= share:  # so few that each can be compared
+            others = await bank.index.newest(view, filters, share)
+        else:
+            related = _list_related(question).difference(question.every)
+            few = select_rarest({t: corpus.counts[t] for t in related}, _RELATED_MATCHES_MAX)
+            others = await bank.index.match(few, corpus, view, filters, share) if few else ()
+        quoted = await quoting
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
     return list({one.id: one for one in (*quoted, *turns)}.values())
 
