@@ -264,9 +264,7 @@ async def _find_by_words(
     """The records that hold the words in a row, then those with words or related ones in turn."""
     if not corpus.records:
         return ()
-    # a word that no memory holds stands in none of them beside the others
-    row = question.row if all(corpus.counts.get(term) != 0 for term in question.row) else ()
-    async with run_beside(bank.index.quote(row, view, filters, _QUOTES_MAX)) as quoting:
+    async with run_beside(_find_quotes(bank, question, corpus, view, filters)) as quoting:
         matched = await bank.index.match(question.every, corpus, view, filters, share)
         if corpus.records <= share:  # so few that each can be compared
             others = await bank.index.newest(view, filters, share)
@@ -277,6 +275,15 @@ async def _find_by_words(
         quoted = await quoting
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
     return list({one.id: one for one in (*quoted, *turns)}.values())
+
+
+async def _find_quotes(
+    bank: MemoryBank, question: Query, corpus: CorpusStatistics, view: View, filters: Filters
+) -> Sequence[Candidate]:
+    """Those that hold all words in a row; beside a word that no memory holds there are none."""
+    if any(corpus.counts.get(term) == 0 for term in question.row):
+        return ()
+    return await bank.index.quote(question.row, view, filters, _QUOTES_MAX)
 
 
 async def _collect_candidates(
