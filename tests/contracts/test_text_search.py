@@ -10,6 +10,7 @@ from index_doors import ANY, ELSEWHERE, HERE, candidates, matched, seen
 
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import Origin, Record
+from memory_mcp.domain.search import CorpusStatistics
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.ports import SearchIndex
 from memory_mcp.words.terms import extract_terms
@@ -54,6 +55,32 @@ async def test_match_needs_one_term_and_brings_what_ranking_needs(
     assert corpus.records == 8
     assert await matched(index, "kiwi", seen(scribe)) == []
     assert await index.match([], corpus, seen(scribe), ANY, 60) == []
+
+
+@pytest.mark.parametrize("both", [3, 25])
+@pytest.mark.parametrize("limit", [10, 60])
+async def test_common_words_find_in_a_large_bank_what_they_find_in_a_small_one(
+    index: SearchIndex, scribe: Scribe, both: int, limit: int
+) -> None:
+    """There an index may go back through the newest memories instead of looking all of them up."""
+    texts = ["apple and pear " + "so " * n for n in range(both)]
+    texts += ["apple " * (1 + n % 3) + "pie " * n for n in range(10)]
+    texts += ["a pear", "pear pear tree", "nothing", "neither of the two"]
+    records = [scribe.record(text, segment=HERE) for text in texts]
+    records += [scribe.record("a tree", title="Pear", tags=("apple",), segment=HERE)]
+    records += [scribe.record("apple pear", segment=ELSEWHERE)]
+    await index.add(records)
+
+    answers: list[list[str]] = []
+    for times in (1, 100):
+        counts: dict[str, int] = {"appl": 2_000 * times, "pear": 2_000 * times}
+        corpus = CorpusStatistics(records=10_000 * times, counts=counts)
+        found = await index.match([*counts], corpus, seen(scribe), ANY, limit)
+        answers.append([candidate.id for candidate in found])
+    small, large = answers
+
+    assert large == small
+    assert len(small) == min(limit, both + 13)
 
 
 async def test_terms_are_counted_as_long_as_a_record_holds_them(

@@ -242,6 +242,8 @@ async def _find_substitutes(
     for term, found in zip((term for term in terms for _ in banks), lists, strict=True):
         similar[term] |= dict.fromkeys(name for name, _ in found)
     names = frozenset[str]().union(*similar.values())
+    if not names:
+        return {}
     corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
     counts = _add_corpora(corpora).counts
     return {
@@ -262,18 +264,26 @@ async def _find_by_words(
     """The records that hold the words in a row, then those with words or related ones in turn."""
     if not corpus.records:
         return ()
-    # a word that no memory holds stands in none of them beside the others
-    held = all(corpus.counts.get(term) != 0 for term in question.row)
-    quoted = await bank.index.quote(question.row, view, filters, _QUOTES_MAX) if held else ()
-    matched = await bank.index.match(question.every, corpus, view, filters, share)
-    if corpus.records <= share:  # so few that each can be compared
-        others = await bank.index.newest(view, filters, share)
-    else:
-        related = _list_related(question).difference(question.every)
-        few = select_rarest({t: corpus.counts[t] for t in related}, _RELATED_MATCHES_MAX)
-        others = await bank.index.match(few, corpus, view, filters, share) if few else ()
+    async with run_beside(_find_quotes(bank, question, corpus, view, filters)) as quoting:
+        matched = await bank.index.match(question.every, corpus, view, filters, share)
+        if corpus.records <= share:  # so few that each can be compared
+            others = await bank.index.newest(view, filters, share)
+        else:
+            related = _list_related(question).difference(question.every)
+            few = select_rarest({t: corpus.counts[t] for t in related}, _RELATED_MATCHES_MAX)
+            others = await bank.index.match(few, corpus, view, filters, share) if few else ()
+        quoted = await quoting
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
     return list({one.id: one for one in (*quoted, *turns)}.values())
+
+
+async def _find_quotes(
+    bank: MemoryBank, question: Query, corpus: CorpusStatistics, view: View, filters: Filters
+) -> Sequence[Candidate]:
+    """Those that hold all words in a row; beside a word that no memory holds there are none."""
+    if any(corpus.counts.get(term) == 0 for term in question.row):
+        return ()
+    return await bank.index.quote(question.row, view, filters, _QUOTES_MAX)
 
 
 async def _collect_candidates(

@@ -219,16 +219,16 @@ class Postgres:
             yield connection
         finally:
             with suppress(asyncpg.PostgresError, *_LOST):
-                await pool.release(connection)
+                await pool.release(connection, timeout=DATABASE_POOL_SECONDS_MAX)
 
     async def _acquire(self, pool: Any) -> Connection:
         try:
-            return await pool.acquire(timeout=DATABASE_POOL_SECONDS_MAX)
+            return await _take(pool)
         except _SchemaBehindError:
             # with a million records this takes longer than a call may, and goes on without it
             self._migrating = self._migrating or asyncio.create_task(self._migrate())
             await asyncio.shield(self._migrating)
-            return await pool.acquire(timeout=DATABASE_POOL_SECONDS_MAX)
+            return await _take(pool)
 
     async def _migrate(self) -> None:
         try:
@@ -366,6 +366,11 @@ _SESSION: Final = {
     "jit": "off",  # no statement is long enough to gain by it
     "plan_cache_mode": "force_generic_plan",  # to plan most takes longer than to run them
 }
+
+
+async def _take(pool: Any) -> Connection:
+    async with asyncio.timeout(DATABASE_POOL_SECONDS_MAX):  # the pool's own takes a task
+        return await pool.acquire()
 
 
 async def _keep_session(_connection: Connection) -> None:

@@ -6,8 +6,10 @@ The rule of visibility is that of `storage.visibility`. A statement with `VISIBL
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final, get_args
 
+from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import Kind, format_time
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.patterns import compile_later
@@ -74,7 +76,12 @@ _OWN_PARAMETER: Final = compile_later(r"(?<![:\w]):(?!(?:bank|chain|now)\b)([a-z
 
 def view_values(view: View) -> Values:
     """The named values that `CHAIN` and `VISIBLE` need."""
-    return {"chain": " ".join(sorted(view.chain)), "now": format_time(view.now)}
+    return {"chain": _join(view.chain), "now": format_time(view.now)}
+
+
+@lru_cache(maxsize=16)
+def _join(chain: frozenset[SegmentId]) -> str:
+    return " ".join(sorted(chain))
 
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
