@@ -1,10 +1,10 @@
 """Frozen and other dataclasses that cost little to define.
 
 `dataclass(frozen=True)` compiles six functions for each class: for our two hundred classes a fifth
-of the processor time of a short command. Here the fields are read and `__init__` is compiled once
-the first value is made, because a process uses few of the classes that it imports. What compares
-and shows a value is shared. That nobody assigns to a field is checked by pyright, not at run time,
-which makes a value cheaper too.
+of the processor time of a short command. Here the fields are read once the first value is made,
+because a process uses few of the classes that it imports, and `__init__` is compiled once some
+values are, because it makes few of most of those. What compares and shows a value is shared. That
+nobody assigns to a field is checked by pyright, not at run time, which makes a value cheaper too.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,10 @@ from threading import RLock
 from typing import Any, Final, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+
+_MADE_SLOWLY: Final = 20
+"""So many values of a class are made before its `__init__` is compiled, which takes as long as
+these together."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -34,12 +38,36 @@ def mutable(cls: type[T]) -> type[T]:
 
 def _compile_init_later(cls: type) -> None:
     made: Any = cls
+    left = [None] * _MADE_SLOWLY
 
     def init_first(self: object, *values: object, **named: object) -> None:
+        if left and _set_fields(made, self, values, named):
+            del left[-1:]  # of an empty list, too: another thread may have been here
+            return
         made.__init__ = _compile_init(made)
         made.__init__(self, *values, **named)
 
     made.__init__ = init_first
+
+
+def _set_fields(cls: Any, value: Any, values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Set the fields as the compiled `__init__` does; False for arguments that it will refuse."""
+    every = fields(cls)
+    given = dict(zip((each.name for each in every), values, strict=False))
+    if len(given) < len(values) or not given.keys().isdisjoint(named):
+        return False
+    given.update(named)
+    for each in every:
+        if each.name in given:
+            new = given.pop(each.name)
+        elif each.default is not MISSING:
+            new = each.default
+        elif each.default_factory is not MISSING:
+            new = each.default_factory()
+        else:
+            return False
+        setattr(value, each.name, new)
+    return not given
 
 
 def give_fields(cls: type) -> None:

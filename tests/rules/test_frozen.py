@@ -51,13 +51,55 @@ def test_a_class_is_not_equal_to_the_one_it_is_made_of() -> None:
 
 
 def test_a_value_gets_its_own_defaults_and_wrong_arguments_are_refused() -> None:
-    """As by the `__init__` of a dataclass, which is compiled once the first value is made."""
+    """As by the `__init__` of a dataclass."""
     assert [Basket().goods, Basket(goods=["tea"]).goods, Basket().goods] == [[], ["tea"], []]
     assert Basket.__init__ is not Place.__init__
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         Point()  # pyright: ignore[reportCallIssue]
     with pytest.raises(TypeError, match=r"Place.__init__\(\) got an unexpected keyword"):
         Place(1, size=2)  # pyright: ignore[reportCallIssue]
+
+
+def test_the_first_values_are_made_as_all_later_ones_are_and_compile_nothing() -> None:
+    """To compile what makes a value takes as long as making twenty, and most classes make fewer."""
+
+    @frozen
+    class Box:
+        size: int
+        label: str = "none"
+        goods: list[str] = field(default_factory=list[str])
+
+    compiles = Box.__init__
+    assert Box(1) == Box(1, "none", [])
+    assert (Box(2, goods=["tea"]).goods, Box(size=3).label) == (["tea"], "none")
+    assert Box.__init__ is compiles
+
+    boxes = [Box(size, label=str(size)) for size in range(30)]
+
+    assert [(box.size, box.label, box.goods) for box in boxes] == [
+        (n, str(n), []) for n in range(30)
+    ]
+    assert Box.__init__ is not compiles
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [((), {}), ((1, (), 3), {}), ((1,), {"x": 1}), ((1,), {"size": 2}), ((), {"tags": ()})],
+)
+def test_wrong_arguments_are_refused_by_the_first_value_in_the_words_of_all_later_ones(
+    values: tuple[object, ...], named: dict[str, object]
+) -> None:
+    @frozen
+    class Dot:
+        x: int
+        tags: tuple[str, ...] = ()
+
+    with pytest.raises(TypeError) as first:
+        Dot(*values, **named)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError) as later:
+        Dot(*values, **named)  # pyright: ignore[reportArgumentType]
+    assert str(first.value) == str(later.value)
+    assert "Dot.__init__()" in str(first.value)
 
 
 def test_a_value_without_fields_is_equal_to_another() -> None:

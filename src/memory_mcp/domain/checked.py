@@ -24,8 +24,7 @@ from typing import (
     get_origin,
 )
 
-from pydantic_core import SchemaSerializer, SchemaValidator
-
+from memory_mcp.checker import SchemaSerializer, SchemaValidator
 from memory_mcp.frozen import give_fields
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic_core import ValidationError
-
+from memory_mcp.checker import ValidationError
 from memory_mcp.domain import limits
 from memory_mcp.domain.checked import Change, check_with, constrain
 from memory_mcp.domain.ids import (

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NewType
 
-from pydantic_core import ValidationError
-
+from memory_mcp.checker import ValidationError
 from memory_mcp.domain.checked import FrozenModel, check_with, constrain, write_with
 from memory_mcp.domain.ids import derive_id, is_record_id
 from memory_mcp.domain.limits import (

@@ -12,8 +12,7 @@ from itertools import islice
 from math import log
 from typing import Annotated, Any, Final
 
-from pydantic_core import ValidationError, to_json
-
+from memory_mcp.checker import ValidationError, to_json
 from memory_mcp.domain.checked import FrozenModel, constrain
 from memory_mcp.domain.fields import (
     StrictInt,

@@ -10,8 +10,7 @@ from collections.abc import Collection
 from hashlib import sha256
 from typing import Final
 
-from pydantic_core import to_json
-
+from memory_mcp.checker import to_json
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Reach

@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from pydantic_core import ValidationError
-
+from memory_mcp.checker import ValidationError
 from memory_mcp.disk import LITTER, Disk, list_visible_names
 from memory_mcp.domain import limits
 from memory_mcp.domain.checked import build_validator

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from pydantic_core import ValidationError, to_json
-
+from memory_mcp.checker import ValidationError, to_json
 from memory_mcp.disk import Disk, LockHeldError, hold_lock
 from memory_mcp.domain.captures import Suggestions
 from memory_mcp.domain.checked import build_validator
