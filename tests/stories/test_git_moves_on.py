@@ -650,13 +650,6 @@ async def test_a_merge_through_another_branch_counts(settings: Settings, project
         assert await w.recalled() == {A, B}
 
 
-async def test_a_branch_without_a_commit_moves_nothing(settings: Settings, project: Path) -> None:
-    """An orphan branch has no history that could reach anything."""
-    async with parted(settings, project) as w:
-        w.git("checkout", "-q", "--orphan", "fresh")
-        assert await w.recalled() == {A, B}
-
-
 async def test_a_long_history_is_followed(settings: Settings, project: Path) -> None:
     """Git walks through ten thousand commits; we read none of them."""
     make_world(project, ignored=True)

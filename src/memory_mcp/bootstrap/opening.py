@@ -16,6 +16,7 @@ from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.members import present_records
@@ -133,7 +134,7 @@ async def make_frame(workspace: Workspace, head: Head | None = None) -> OpeningF
         user=render_profile_line(profile),
         zone=profile.zone if find_time_zone(profile.zone) else "",
         figure=BudgetLine(sum(counts), since),
-        opening=[_describe_head(workspace, head.timeline, phase)],
+        opening=[await _describe_head(workspace, head.timeline, phase)],
         mark=make_marker(workspace),
         until=min((entry.until for entry in profile.entries if entry.until), default=None),
     )
@@ -201,12 +202,16 @@ async def add_notices(workspace: Workspace, frame: OpeningFrame, collected: Sect
         frame.opening.append(_MOVED.format(pluralise(moved)))
 
 
-def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:
+async def _describe_head(workspace: Workspace, timeline: Timeline, phase: int | None) -> str:
     branch = workspace.caller.branch
-    sealed = timeline.valid(branch)
-    at = f"last checkpoint {sealed[-1].id}" if sealed else "no checkpoint yet"
+    valid, pending = timeline.valid(branch), timeline.pending(branch)
+    places = await place_checkpoints(workspace, [*valid, *pending])
+    last = next(iter(places.order_shown(valid)[-1:]), None)
+    mark = places.marks.get(last.id) if last else None
+    where = f" ({mark.describe('made')})" if mark else ""
+    at = f"last checkpoint {last.id}{where}" if last else "no checkpoint yet"
     working = f", working on phase {phase}" if phase is not None else ""
-    waiting = len(timeline.pending(branch))
+    waiting = len(places.select_here(pending))
     checkpoints = pluralise(waiting, "checkpoint", "checkpoints")
-    pending = f", {checkpoints} pending approval" if waiting else ""
-    return f"Head: branch {cut(branch, _BRANCH_CHARS_MAX)}, {at}{working}{pending}."
+    asked = f", {checkpoints} pending approval" if waiting else ""
+    return f"Head: branch {cut(branch, _BRANCH_CHARS_MAX)}, {at}{working}{asked}."

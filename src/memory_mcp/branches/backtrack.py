@@ -19,6 +19,7 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record, cut_title
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.git import find_away, hide_elsewhere
 from memory_mcp.engine.head import load_head, make_view, make_writing, move_head
@@ -196,7 +197,8 @@ async def _plan_move(
     index = workspace.project.index
     plan = plan_by_name(timeline, branch, to)
     if plan is None:
-        plan = plan_backtrack(timeline, branch, to, await index.holding())
+        elsewhere = (await place_checkpoints(workspace, timeline.valid(branch))).marks
+        plan = plan_backtrack(timeline, branch, to, await index.holding(), elsewhere)
     away = await find_away(workspace, head)
     plan = spare_away(timeline, branch, plan, away)
     now = make_view(workspace, timeline)

@@ -38,11 +38,12 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.record import Approval, Move, Record, RecordContext
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.git import find_mark
+from memory_mcp.engine.git import choose_segment, find_mark
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing, move_head
 from memory_mcp.engine.moves import PlannedMove, build_move_record
-from memory_mcp.engine.phases import find_phase
+from memory_mcp.engine.phases import find_phase, find_repetition
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.redaction import prepare_field, redact_with_note
 from memory_mcp.engine.workspace import (
@@ -55,7 +56,7 @@ from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.frozen import frozen
 from memory_mcp.text.closeouts import build_closeout_records, check_closeout
 from memory_mcp.text.drafts import build_exclusion, check_branch, check_phase, check_text
-from memory_mcp.timeline.plans import find_phase_repetition, require_checkpoint, resolve_name
+from memory_mcp.timeline.plans import require_checkpoint, resolve_name
 
 _NO_CLOSEOUT: Final = Closeout()
 _REJECTED: Final = "Not stored: {!r} was rejected on {:%Y-%m-%d} ({})."
@@ -129,7 +130,7 @@ async def checkpoint(
         nonlocal chosen
         # again: another session may have sealed it first
         number = await _resolve_phase(workspace, head, phase, again=again)
-        tips = head.timeline.tips(workspace.caller.branch)
+        tips = _order_sealed(workspace, head.timeline)
         name = make_unique_name(make_checkpoint_id(number, at), head.timeline.checkpoints)
         if closeout:
             place = partial(make_writing, workspace, head.timeline, at)
@@ -165,6 +166,13 @@ async def checkpoint(
     return CheckpointSaved(sealed, notes=notes, written=chosen.written, known=chosen.known)
 
 
+def _order_sealed(workspace: Workspace, timeline: Timeline) -> tuple[SegmentId, ...]:
+    """The open segments, at last the one in which the caller writes: the checkpoint lies there."""
+    own = choose_segment(workspace, timeline)
+    tips = timeline.tips(workspace.caller.branch)
+    return (*(tip for tip in tips if tip != own), own)
+
+
 async def decide_checkpoint(
     workspace: Workspace, pending: str, decision: Decision, summary: str, *, again: bool
 ) -> CheckpointOutcome:
@@ -188,7 +196,7 @@ async def decide_checkpoint(
         nonlocal before
         before = _require_asked(head.timeline, workspace.caller.branch, pending, decision)
         if decision in ("save", "edit"):
-            _refuse_sealed_phase(workspace, head, before.phase, again=again)
+            await _refuse_sealed_phase(workspace, head, before.phase, again=again)
         text = summary if decision == "edit" else before.summary
         given = DecisionPreview(before, decision, text)
         return await _plan_decision(workspace, head, given, id_, at)
@@ -275,7 +283,8 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady |
                 f"branch {name!r} exists already{', and you are on it' if branch == here else ''}. "
                 f"Choose another name{'' if branch == here else ', or switch to it'}."
             )
-        start = require_checkpoint(timeline, here, at) if at.strip() else None
+        elsewhere = (await place_checkpoints(workspace, timeline.valid(here))).marks
+        start = require_checkpoint(timeline, here, at, elsewhere) if at.strip() else None
         opens = {branch: SegmentId(workspace.ids.new(now))}
         tips = timeline.tips(here)
         if start is None:  # the new branch must not see what is written here from now on
@@ -321,10 +330,10 @@ class _PhaseSealedError(Exception):
         self.outcome = outcome
 
 
-def _refuse_sealed_phase(
+async def _refuse_sealed_phase(
     workspace: Workspace, head: Head, phase: int | None, *, again: bool
 ) -> None:
-    found = find_phase_repetition(head.timeline, workspace.caller.branch, phase)
+    found = await find_repetition(workspace, head.timeline, phase)
     if found is not None and not again:
         raise _PhaseSealedError(PhaseSealed(found.phase, found.sealed))
 
@@ -339,7 +348,7 @@ async def _resolve_phase(
     """
     if phase is None:
         phase = (await find_phase(workspace, head.timeline)).worked_on
-    _refuse_sealed_phase(workspace, head, phase, again=again)
+    await _refuse_sealed_phase(workspace, head, phase, again=again)
     return phase
 
 

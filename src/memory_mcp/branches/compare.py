@@ -8,6 +8,7 @@ from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.outcomes import Point, PointComparison, Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.git import hide_elsewhere
 from memory_mcp.engine.head import load_timeline_at, view_head
 from memory_mcp.engine.members import find_author
@@ -77,7 +78,8 @@ async def resolve_point(workspace: Workspace, head: Head, name: str) -> Point:
     """
     holding = await workspace.project.index.holding()
     branch = workspace.caller.branch
-    point = find_point(head.timeline, branch, name, holding)
+    elsewhere = (await place_checkpoints(workspace, head.timeline.valid(branch))).marks
+    point = find_point(head.timeline, branch, name, holding, elsewhere)
     if point is None:
         at = _read_time(workspace, name)
         if at is None:

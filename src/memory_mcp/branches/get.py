@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.branches.backtrack import preview_backtrack
+from memory_mcp.code import find_moved_ground
 from memory_mcp.domain.outcomes import CheckpointDetails, MovePreview, Skipped
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Checkpoint, Timeline
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.head import load_head, load_view, make_view
 from memory_mcp.engine.lookup import find_replaced, require_memory
 from memory_mcp.engine.records import load_newest
@@ -65,12 +67,15 @@ async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> Checkpoint
     preview: MovePreview | None = None
     if found is None:
         _refuse_invalidated(workspace, timeline, checkpoint_id)
-        found = require_checkpoint(timeline, branch, checkpoint_id)
+        elsewhere = (await place_checkpoints(workspace, timeline.valid(branch))).marks
+        found = require_checkpoint(timeline, branch, checkpoint_id, elsewhere)
         outcome = await preview_backtrack(workspace, found.id)
         preview = (
             outcome if isinstance(outcome, MovePreview) else None
         )  # a meta session moves nothing
-    return CheckpointDetails(found, preview, await _load_closed(workspace, timeline, found))
+    ground = await find_moved_ground(workspace, make_view(workspace, timeline), [found])
+    closed = await _load_closed(workspace, timeline, found)
+    return CheckpointDetails(found, preview, closed, ground.get(found.id, ""))
 
 
 async def list_checkpoints(workspace: Workspace) -> list[Checkpoint]:
@@ -78,7 +83,8 @@ async def list_checkpoints(workspace: Workspace) -> list[Checkpoint]:
     if refuse_reads(workspace):
         return []
     head = await workspace.heads.read()
-    return head.timeline.valid(workspace.caller.branch)[::-1] if head else []
+    valid = head.timeline.valid(workspace.caller.branch) if head else []
+    return (await place_checkpoints(workspace, valid)).order_shown(valid)[::-1]
 
 
 def _refuse_invalidated(workspace: Workspace, timeline: Timeline, wanted: str) -> None:

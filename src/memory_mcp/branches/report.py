@@ -13,15 +13,16 @@ from memory_mcp.domain.outcomes import CheckpointState, HeadReport, LineState, S
 from memory_mcp.domain.record import MEMORY_KINDS
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Timeline
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.cloud import count_outboxes, describe_unpulled, describe_waiting
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.members import find_last_move, find_waiting
-from memory_mcp.engine.phases import find_phase
+from memory_mcp.engine.phases import find_phase, find_repetition
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import StoreError
 from memory_mcp.timeline.graph import brings_records, select_lines
 from memory_mcp.timeline.nodes import find_parents, select_nodes
-from memory_mcp.timeline.plans import find_phase_repetition, plan_restore
+from memory_mcp.timeline.plans import plan_restore
 from memory_mcp.trust.erasing import describe_pending_erasures
 from memory_mcp.trust.strangers import describe_strangers
 
@@ -42,7 +43,9 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     head = await load_head(workspace)
     timeline, branch = head.timeline, workspace.caller.branch
     view = make_view(workspace, timeline)
-    valid = timeline.valid(branch)
+    valid, pending = timeline.valid(branch), timeline.pending(branch)
+    places = await place_checkpoints(workspace, [*valid, *pending])
+    shown, pending = places.order_shown(valid), places.order_shown(pending)
     durable = [
         await bank.index.count(view, replace(_MEMORIES, durable=True)) for bank in workspace.banks
     ]
@@ -51,7 +54,7 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
     invalidated = timeline.invalidated(branch, holding)
     warnings = (
         *await describe_strangers(workspace),
-        *_list_warnings(workspace, timeline, phase.worked_on, invalidated),
+        *await _list_warnings(workspace, timeline, phase.worked_on, invalidated, pending),
         *await describe_pending_erasures(workspace),
         *await _describe_git(workspace),
     )
@@ -73,10 +76,11 @@ async def report_head(workspace: Workspace) -> HeadReport | Skipped:
         phase=phase.number,
         memories=await workspace.project.index.count(view, replace(_MEMORIES, durable=False)),
         durable=sum(durable),
-        checkpoints=await _count_hidden(workspace, view, timeline, valid[-_SHOWN_MAX:]),
-        earlier_checkpoints=max(0, len(valid) - _SHOWN_MAX),
+        checkpoints=await _count_hidden(workspace, view, timeline, shown[-_SHOWN_MAX:]),
+        earlier_checkpoints=max(0, len(shown) - _SHOWN_MAX),
         invalidated=invalidated[-_SHOWN_MAX:],
-        pending=timeline.pending(branch)[-_SHOWN_MAX:],
+        pending=pending[-_SHOWN_MAX:],
+        standing={id_: mark.describe("made") for id_, mark in places.marks.items()},
         lines=lines,
         earlier_lines=earlier_lines,
         warnings=warnings,
@@ -141,18 +145,19 @@ async def _list_left_lines(
     return found[::-1], len(waiting)
 
 
-def _list_warnings(
-    workspace: Workspace, timeline: Timeline, phase: int | None, invalidated: Sequence[Checkpoint]
+async def _list_warnings(
+    workspace: Workspace,
+    timeline: Timeline,
+    phase: int | None,
+    invalidated: Sequence[Checkpoint],
+    pending: Sequence[Checkpoint],
 ) -> tuple[str, ...]:
     warnings: list[str] = []
     if workspace.policy.meta and not workspace.policy.lost:
         warnings.append("This is a meta session (MEMORY_MODE=meta): it reads, and writes nothing.")
-    if again := find_phase_repetition(timeline, workspace.caller.branch, phase):
+    if again := await find_repetition(workspace, timeline, phase):
         warnings.append(again.said)
-    for what, known in (
-        ("invalidated", invalidated),
-        ("pending", timeline.pending(workspace.caller.branch)),
-    ):
+    for what, known in (("invalidated", invalidated), ("pending", pending)):
         if len(known) > _SHOWN_MAX:
             warnings.append(f"{len(known) - _SHOWN_MAX} earlier {what} checkpoints are not shown.")
     depth = len(timeline.chain(workspace.caller.branch))

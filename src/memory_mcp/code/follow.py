@@ -257,6 +257,11 @@ async def _anchor_here(
     workspace: Workspace, git: GitFollower, segments: Sequence[SegmentId], why: str
 ) -> RecordId:
     branch, commit = git.history.load().trees[git.history.name].here
+    if not commit:
+        raise InvalidRequestError(
+            f"Nothing is committed on {branch} yet on which they could count. Commit something "
+            "first."
+        )
     anchor = Anchor(segments=tuple(segments), commit=commit, git_branch=branch)
     new = NewAnchor(anchor, f"{why} {commit[:_SHORT]}")
     _, record = await anchor_segments(workspace, new, by_git=False)

@@ -1,6 +1,6 @@
 """The word that stands with a memory which may not hold for the code as it is here."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from memory_mcp.code.citations import check_cites, name_changes
@@ -10,6 +10,7 @@ from memory_mcp.domain.ids import CheckpointId, RecordId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Checkpoint
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace
@@ -38,12 +39,16 @@ def count_moved(workspace: Workspace, records: Iterable[Record]) -> int:
 
 
 async def find_moved_ground(
-    workspace: Workspace, view: View, checkpoints: Iterable[Checkpoint]
+    workspace: Workspace, view: View, checkpoints: Collection[Checkpoint]
 ) -> dict[CheckpointId, str]:
-    """Why checkpoints may not hold: their turns were taken back, or what they cite has changed."""
+    """Why checkpoints may not hold here.
+
+    They stand elsewhere in git, their turns were taken back, or what they cite has changed.
+    """
+    marks = (await place_checkpoints(workspace, checkpoints)).marks
     names = {checkpoint.move: checkpoint.id for checkpoint in checkpoints}
     visible = await workspace.project.index.visible(names, view) if names else set[RecordId]()
-    found: dict[CheckpointId, str] = {}
+    found = {id_: mark.describe("made") for id_, mark in marks.items()}
     for record in await load_records(workspace.project, list(names)):
         # of one that waited for a word its answer is what is recalled, or nothing yet
         seen = record.id in visible or not record.recalled
@@ -51,8 +56,10 @@ async def find_moved_ground(
         rewound = workspace.git is not None and record.id in workspace.git.rewound
         checked = check_cites(workspace, record)
         worst = find_worst(name_changes(workspace, record.cites, checked))
-        standing = Mark("rewound") if hidden or rewound else None
-        if words := [str(each) for each in (standing, worst) if each]:
+        taken_back = Mark("rewound") if hidden or rewound else None
+        standing = marks.get(names[record.id]) or taken_back
+        words = [standing.describe("made")] if standing else []
+        if words := [*words, *([str(worst)] if worst else ())]:
             found[names[record.id]] = "; ".join(words)
     return found
 

@@ -5,7 +5,7 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
-from memory_mcp.domain.checked import FrozenModel, constrain
+from memory_mcp.domain.checked import Change, FrozenModel, Schema, constrain
 from memory_mcp.domain.fields import Commit, Name, RecordIdField, RecordIds, SegmentField
 from memory_mcp.domain.ids import RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.record import format_time
@@ -26,7 +26,20 @@ BRANCHES_SEEN_MAX: Final = 256
 STEPS_MAX: Final = 2_000
 """Lines of a reflog that are read after one another; of more, the newest."""
 
+Loss = Literal["dropped", "reverted"]
+"""What a branch did to a commit: a rebase left it out, or a reset left it and its revert."""
+
 _Many = constrain(max_length=100_000)
+
+
+def _take_one(schema: Schema) -> Schema:
+    """A text is a tuple of one: so states were written before a commit was reverted twice."""
+
+    def take(value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    return {"type": "function-before", "function": {"type": "no-info", "function": take},
+            "schema": schema}  # fmt: skip
 
 
 def name_detached(commit: str, tree: str) -> str:
@@ -44,8 +57,9 @@ def find_detached(owner: str) -> str:
 class GitPlace:
     """Where a work tree stands: its branch and commit, or why that is not followed now.
 
-    While git is in the middle of something, it is where that began; without a commit, git is not
-    followed at all.
+    A branch without a commit is an orphan: nothing was committed on it yet. While git is in the
+    middle of something, it is where that began; without a commit, git is not followed at all then.
+
     `moves` is how long the reflog of HEAD is: it grows even if HEAD comes back to where it was.
     `cuts` is the same of the list of commits at which the history of a shallow clone ends.
     """
@@ -74,6 +88,11 @@ class RefStep:
     @property
     def creates(self) -> bool:
         return not self.old.strip("0")
+
+    @property
+    def begins(self) -> bool:
+        """Whether it made the branch and no commit with it."""
+        return self.creates and not self.closes
 
     @property
     def closes(self) -> bool:
@@ -113,6 +132,11 @@ class RefStep:
         return act.startswith(("rebase", "pull")) and act.endswith(")")
 
     @property
+    def onto(self) -> str:
+        """The commit onto which a rebase put the branch, if it was one."""
+        return self.message.rpartition(" onto ")[2] if self.rebases else ""
+
+    @property
     def renames(self) -> str:
         """The old name of the branch, if it was renamed."""
         head = "Branch: renamed refs/heads/"
@@ -121,12 +145,20 @@ class RefStep:
 
 
 @frozen
+class Reversal:
+    """A commit that another one reverts; of a merge, all that it brought to `onto`."""
+
+    commit: str
+    onto: str = ""
+
+
+@frozen
 class NewCommit:
     """A commit that came to a branch; what it reverts, by its own words."""
 
     commit: str
     parents: tuple[str, ...]
-    reverts: tuple[str, ...] = ()
+    reverts: tuple[Reversal, ...] = ()
 
 
 @frozen
@@ -186,20 +218,28 @@ class SeenTree(FrozenModel):
         now = place.branch, place.commit, place.moves, place.cuts
         return (*self.here, self.moves, self.cuts) == now
 
+    @property
+    def orphan(self) -> str:
+        """The branch on which HEAD is, if it has no commit yet."""
+        return "" if self.commit or self.detached else self.branch
+
     def find_owner(self, tree: str) -> str:
         """Whose is what is written in that work tree now."""
         return name_detached(self.detached, tree) if self.detached else self.branch
 
 
 class SeenBranch(FrozenModel):
-    """A branch of git at the last look: its commit, and how long its reflog was.
+    """A branch of git at the last look: its commit, how long its reflog was, and when it changed.
 
-    What came after `since`, while HEAD was elsewhere, is still to be looked at.
+    What came after `since`, while HEAD was elsewhere, is still to be looked at. `begun` is the
+    commit and time at which the branch was made, if its reflog tells.
     """
 
     commit: Commit
     size: int = 0
+    changed: int = 0
     since: Commit = ""
+    begun: str = ""
 
 
 class RenamedBranch(FrozenModel):
@@ -259,11 +299,11 @@ class GitState(FrozenModel):
 
     `claims` names the branches of git, or the detached HEADs, on which each segment was written
     that no commit has closed yet; `closed` are open segments in which nothing more is written,
-    because git has their records. `reverts` maps a commit to the one that reverted it. `offered` is
-    what was offered before. `rewound` are the memories that are marked as written in turns that the
-    user took back. `renamed` are branches that have another name, in this order. `with_code`:
-    records were committed with the code at some look. `told` is by work tree, while git is
-    followed.
+    because git has their records. `reverts` maps a commit to those that reverted it, `lost` one
+    that its branch left to what became of it there. `offered` is what was offered before. `rewound`
+    are the memories that are marked as written in turns that the user took back. `renamed` are
+    branches that have another name, in this order. `with_code`: records were committed with the
+    code at some look. `told` is by work tree, while git is followed.
     """
 
     trees: dict[str, SeenTree] = field(default_factory=dict[str, SeenTree])
@@ -272,7 +312,10 @@ class GitState(FrozenModel):
         default_factory=dict[SegmentId, tuple[str, ...]]
     )
     closed: Annotated[frozenset[SegmentField], _Many] = frozenset()
-    reverts: dict[str, str] = field(default_factory=dict[str, str])
+    reverts: dict[str, Annotated[tuple[str, ...], Change(_take_one)]] = field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
+    lost: dict[str, Literal["dropped", "reverted"]] = field(default_factory=dict[str, Loss])
     renamed: tuple[RenamedBranch, ...] = ()
     offered: tuple[str, ...] = ()
     rewound: RecordIds = ()
@@ -290,22 +333,31 @@ class GitState(FrozenModel):
 class Mark:
     """Where a memory stands that does not stand on this commit."""
 
-    why: Literal["elsewhere", "detached", "reset", "reverted", "rewound"]
+    why: Literal["elsewhere", "detached", "reset", "dropped", "undone", "reverted", "rewound"]
     branch: str = ""
     commit: str = ""
 
     def __str__(self) -> str:
+        return self.describe("written")
+
+    def describe(self, how: str) -> str:
+        """Where it stands, of something that was `written` or made."""
         match self.why:
             case "elsewhere":
-                return f"written on {self.branch or 'another branch'}, not merged here"
+                said = f"{how} on {self.branch or 'another branch'}, not merged here"
             case "detached":
-                return "written on a detached HEAD, not merged here"
-            case "reset":
-                return "its commit was reset away"
-            case "reverted":
-                return "its commit was reverted"
+                said = f"{how} on a detached HEAD, not merged here"
             case "rewound":
-                return "written in a turn that was taken back"
+                said = "written in a turn that was taken back"
+            case "reset":
+                said = "its commit was reset away"
+            case "dropped":
+                said = "its commit was dropped"
+            case "undone":
+                said = "its commit was reverted, and then reset away"
+            case "reverted":
+                said = "its commit was reverted"
+        return said
 
 
 @frozen

@@ -370,7 +370,7 @@ class BranchReady:
 class CheckpointState:
     """A checkpoint, and how many memories a backtrack to it would hide.
 
-    `ground` says what it cites of the code that is not as it was.
+    `ground` says why it may not hold here: where it stands, what became of the code that it cites.
     """
 
     checkpoint: Checkpoint
@@ -590,7 +590,8 @@ class HeadReport:
     counts the older left lines with records. `branches` are this one, those it was forked from and
     the last that moved, and `other_branches` counts the rest. `parents` names for each the nearest
     of these that it was forked from. `moved` is the last move of the branch, if another member made
-    it; `reviews` are what others wrote and waits for a yes.
+    it; `reviews` are what others wrote and waits for a yes. `standing` tells of checkpoints where
+    they stand in git, if not on this commit.
     """
 
     project: str
@@ -612,18 +613,21 @@ class HeadReport:
     parents: Mapping[BranchName, BranchName] = field(default_factory=dict[BranchName, BranchName])
     moved: LastMove | None = None
     reviews: Sequence[Record] = ()
+    standing: Mapping[CheckpointId, str] = field(default_factory=dict[CheckpointId, str])
 
 
 @frozen
 class CheckpointDetails:
     """A checkpoint, what a backtrack to it would do, and the newest records of its closeout.
 
-    Without a `preview` there is no way back to it: it is pending, or the session only reads.
+    Without a `preview` there is no way back to it: it is pending, or the session only reads. The
+    `ground` says why it may not hold here.
     """
 
     checkpoint: Checkpoint
     preview: MovePreview | None
     closed: Sequence[Record]
+    ground: str = ""
 
 
 @frozen

@@ -58,7 +58,10 @@ class Segment(FrozenModel):
 
 
 class Checkpoint(FrozenModel):
-    """A restore point: everything in the segments it `seals` and in their ancestors."""
+    """A restore point: everything in the segments it `seals` and in their ancestors.
+
+    It was made in the last of these: there lies its record, and where that stands, it does.
+    """
 
     id: CheckpointField
     phase: Phase | None = None
@@ -68,6 +71,11 @@ class Checkpoint(FrozenModel):
     branch: BranchField
     move: RecordIdField
     at: Timestamp
+
+    @property
+    def segment(self) -> SegmentId:
+        """The one in which it was made."""
+        return self.seals[-1]
 
 
 class Line(FrozenModel):

@@ -20,6 +20,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from memory_mcp.deadlines import LOCK_PAUSE_SECONDS, wait_for_lock
@@ -442,7 +443,8 @@ async def _update_standing(
     tree = state.trees.get(git.history.name)
     if tree is None:  # never looked: nothing is known
         return head
-    unasked = {anchor.commit for anchor in list_anchors(timeline).values()} - tree.asked
+    reverting = chain.from_iterable(state.reverts.values())  # another work tree may have seen them
+    unasked = {a.commit for a in list_anchors(timeline).values()}.union(reverting) - tree.asked
     away = set(tree.away)
     if unasked:
         with suppress(GitSilentError):
@@ -450,8 +452,8 @@ async def _update_standing(
     owner = tree.find_owner(git.history.name)
     find = partial(
         find_standing, timeline, tree.branch, owner,
-        away=away, claims=state.claims, reverts=state.reverts, renamed=state.renamed,
-        absent=await _find_absent(workspace, git, timeline, state),
+        away=away, claims=state.claims, reverts=state.reverts, lost=state.lost,
+        renamed=state.renamed, absent=await _find_absent(workspace, git, timeline, state),
     )  # fmt: skip
     found = find()
     if tracked := await _find_tracked(
@@ -490,7 +492,7 @@ async def _tell_moves(
     if before and before.hides != now.hides:
         workspace.project.changes.note()  # pages and openings are rendered anew
     text, hides = await _describe_moves(workspace, timeline, before, now, told)
-    undo = " `memory-mcp undo` keeps them here all the same." if hides else ""
+    undo = " `memory-mcp undo` keeps them here all the same." if hides and commit else ""
     if stored != before:  # another process was here: what it told is its event
         _, hides = await _describe_moves(workspace, timeline, stored, now, told)
     if hides:
@@ -559,7 +561,7 @@ async def _tell_files(
     written in the `own` segment, or nothing but work was committed, it was not brought.
     """
     place, before = git.history.look(), git.files
-    if not place.rests or (before and before.moves == place.moves):
+    if not (place.rests and place.commit) or (before and before.moves == place.moves):
         return frozenset()
     index = workspace.project.index
     here = await index.ids() - git.history.list_tracked_elsewhere().keys()

@@ -12,9 +12,11 @@ from memory_mcp.domain.git import (
     BRANCHES_SEEN_MAX,
     GitPlace,
     GitState,
+    Loss,
     NewCommit,
     RefStep,
     RenamedBranch,
+    Reversal,
     SeenBranch,
     SeenTree,
     find_detached,
@@ -25,7 +27,7 @@ from memory_mcp.domain.timeline import Anchor
 from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen, mutable
 from memory_mcp.ports import GitHistory
-from memory_mcp.timeline.standing import group_by_segment, name_branch
+from memory_mcp.timeline.standing import find_reverted, group_by_segment, name_branch
 
 _ADVANCES: Final = ("commit:", "commit (merge)", "commit (initial)", "merge ", "revert",
                     "cherry-pick", "am:", "pull: Fast-forward", "pull: Merge")  # fmt: skip
@@ -100,10 +102,12 @@ class _Look:
     known: KnownMemories
     branches: dict[str, SeenBranch]
     claims: dict[SegmentId, tuple[str, ...]]
-    reverts: dict[str, str]
+    reverts: dict[str, tuple[str, ...]]
+    lost: dict[str, Loss]
     closed: set[SegmentId]
     known_anchors: list[Anchor]
     renamed: list[RenamedBranch]
+    orphans: frozenset[str]
     added: list[NewAnchor] = field(default_factory=list[NewAnchor])
     start: str = ""
     came: list[NewCommit] = field(default_factory=list[NewCommit])
@@ -126,8 +130,8 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         GitSilentError: git could not say what HEAD reaches.
     """
     look = _Look(git, place, known, dict(state.branches), dict(state.claims),
-                 dict(state.reverts), set(state.closed), [*known.anchors],
-                 [*state.renamed])  # fmt: skip
+                 dict(state.reverts), dict(state.lost), set(state.closed), [*known.anchors],
+                 [*state.renamed], _list_orphans(git, place, state))  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
     seen = state.trees.get(git.name)
     _follow_visits(look, seen)
@@ -139,10 +143,13 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     _list_came(look)
     _follow_other_branches(look, state.branches)
     tree = _place_tree(place, seen)
-    asked = frozenset(a.commit for a in look.anchors) | frozenset(look.reverts.values())
+    asked = frozenset(anchor.commit for anchor in look.anchors)
+    asked = asked.union(*look.reverts.values())
     away = git.find_away(asked, tree.heads)
     tree = tree.model_copy(update={"asked": asked, "away": frozenset(away)})
-    offers = _find_arrivals(look, away) if place.branch and place.rests else []
+    followed = place.branch and place.commit and place.rests
+    offers = _find_arrivals(look, away) if followed else []
+    _note_reverts(look, look.came)
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
         "trees": {**state.trees, git.name: tree},
@@ -150,10 +157,17 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
         "claims": look.claims,
         "closed": frozenset(look.closed),
         "reverts": look.reverts,
+        "lost": look.lost,
         "renamed": tuple(look.renamed[-BRANCHES_SEEN_MAX:]),
         "with_code": known.with_code,
     }
     return Observation(state.model_copy(update=update), look.added, offers, look.notes)
+
+
+def _list_orphans(git: GitHistory, place: GitPlace, state: GitState) -> frozenset[str]:
+    """The branches of work trees that have no commit yet: git does not know of them."""
+    others = {tree.orphan for name, tree in state.trees.items() if name != git.name}
+    return frozenset({*others, "" if place.commit else place.branch} - {""})
 
 
 def _place_tree(place: GitPlace, seen: SeenTree | None) -> SeenTree:
@@ -238,6 +252,10 @@ def _read_branch(look: _Look, branch: str, until: str = "") -> None:
     """Follow what became of the branch; with `until`, up to that commit, and the rest later."""
     seen, begun = look.branches.get(branch), ""
     found = look.git.read_branch(branch, seen)
+    anew = branch in look.orphans if found is None else any(s.creates for s in found[0][:1])
+    if seen and anew:
+        _rename_former(look, branch, seen)
+        seen = None
     if found is None and branch not in look.rest:
         found = _read_gone(look, branch, seen)
     if branch in look.rest:
@@ -261,13 +279,42 @@ def _read_gone(
     look: _Look, branch: str, seen: SeenBranch | None
 ) -> tuple[Sequence[RefStep], SeenBranch] | None:
     """What HEAD's reflog tells of a branch that is gone, and its own with it; None if nothing."""
+    if branch in look.orphans:
+        return None
     if seen or not any(each.old == branch for each in look.renamed):
         look.gone.add(branch)
-    steps = look.left.pop(branch, [])
-    begun = next((at for at, step in enumerate(steps) if seen and step.old == seen.commit), None)
-    if seen is None or begun is None or look.git.find_new_name(branch, seen):
+    steps = _find_left(look, branch, seen.commit) if seen else ()
+    if seen is None or not steps or look.git.find_new_name(branch, seen):
         return None
-    return steps[begun:], seen.model_copy(update={"commit": steps[-1].new})
+    return steps, seen.model_copy(update={"commit": steps[-1].new})
+
+
+def _find_left(look: _Look, branch: str, commit: str) -> Sequence[RefStep]:
+    """What HEAD did on a branch that is gone since it stood at the commit."""
+    steps: list[RefStep] = []
+    for step in look.left.pop(branch, ()):
+        if step.old == (steps[-1].new if steps else commit):
+            steps.append(step)
+    return steps
+
+
+def _rename_former(look: _Look, branch: str, seen: SeenBranch) -> None:
+    """Name a branch after its last commit that was removed before another had its name.
+
+    So its memories are not taken for the other's. If it was renamed, it has the name that git says.
+    """
+    new = look.git.find_new_name(branch, seen)
+    if new and new not in look.branches:
+        _read_branch(look, new)
+        return
+    steps = _find_left(look, branch, seen.commit)
+    last = steps[-1].new if steps else seen.commit
+    former = f"{branch}@{last[:_SHORT]}"
+    _rename(look, branch, former)
+    look.branches[former] = seen.model_copy(update={"commit": last})
+    look.gone.add(former)
+    for step in _join_steps(steps):
+        _follow_step(look, former, step)
 
 
 def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequence[RefStep]:
@@ -276,8 +323,8 @@ def _begin_branch(look: _Look, branch: str, steps: Sequence[RefStep]) -> Sequenc
     What is not committed goes along to a branch that is begun from where the work tree stood. Of
     any other branch, the last steps that rewrote commits: it may have merged these from another.
     """
-    kept = [step for step in steps if not step.creates and not step.resets]
-    kept = [step for step in kept if not step.message.startswith(_ADVANCES)][-_REWRITES_MAX:]
+    kept = [step for step in steps if not step.begins and not step.resets]
+    kept = [s for s in kept if s.creates or not s.message.startswith(_ADVANCES)][-_REWRITES_MAX:]
     for step in steps:
         before = look.branches.get(step.renames)
         if before and look.git.find_new_name(step.renames, before, [branch]):
@@ -319,11 +366,9 @@ def _read_steps(
     if not (look.anchors or look.claims or look.known.with_code):
         steps = ()  # nothing was written here: git need not be asked anything
     for step in _join_steps(steps):
-        if step.creates and seen:  # another branch of the same name
-            _anchor_claims(look, branch, seen.commit, f"on {branch}, which was removed")
-        elif old := step.renames:
+        if old := step.renames:
             _rename(look, old, branch)
-        elif not step.creates:
+        elif not step.begins:
             _follow_step(look, branch, step)
     start = next((s.old for s in steps if not s.creates), "")
     _follow_arrivals(look, branch, (seen.since if seen else begun) or start)
@@ -351,7 +396,7 @@ def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
 
 
 def _list_came(look: _Look) -> None:
-    """Note the commits that came to HEAD, and what they revert by their words.
+    """Note the commits that came to HEAD.
 
     All branches were read before: any of them may have an anchor that these commits gather.
     """
@@ -361,8 +406,28 @@ def _list_came(look: _Look) -> None:
         look.came = look.git.list_commits(look.start, look.place.commit)
     except GitSilentError as error:  # `start` was removed: nothing is offered or marked for it
         look.notes.append(f"What came to {look.place.branch} could not be listed ({error}).")
-    for new in look.came:
-        look.reverts.update(dict.fromkeys(new.reverts, new.commit))
+
+
+def _note_reverts(look: _Look, commits: Sequence[NewCommit]) -> None:
+    """Note what these commits revert by their words; of a merge, what it brought.
+
+    What came as a copy was anchored before: it may have come by that merge.
+    """
+    for new in commits:
+        for each in new.reverts:
+            for commit in (each.commit, *(_list_merged(look, each) if each.onto else ())):
+                by = look.reverts.get(commit, ())
+                look.reverts[commit] = (*(one for one in by if one != new.commit), new.commit)
+
+
+def _list_merged(look: _Look, merge: Reversal) -> set[str]:
+    """The commits with memories that the merge brought; none if git knows neither."""
+    commits = {anchor.commit for anchor in look.anchors}
+    try:
+        before = look.git.find_reached(commits, [merge.onto])
+        return look.git.find_reached(commits, [merge.commit]) - before
+    except GitSilentError:
+        return set()
 
 
 def _follow_other_branches(look: _Look, seen: Mapping[str, SeenBranch]) -> None:
@@ -380,6 +445,7 @@ def _follow_other_branches(look: _Look, seen: Mapping[str, SeenBranch]) -> None:
         if there.came:
             asked = frozenset(anchor.commit for anchor in look.anchors)
             _find_arrivals(there, look.git.find_away(asked, [now.commit]))
+            _note_reverts(there, there.came)
 
 
 def _join_steps(steps: Sequence[RefStep]) -> list[RefStep]:
@@ -425,22 +491,37 @@ def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
         return
     gained = [commit.commit for commit in look.git.list_commits(step.old, step.new)]
     after = {patch: commit for commit, patch in look.git.find_patches(gained).items()}
-    before = look.git.find_patches([anchor.commit for anchor in anchors])
+    before = look.git.find_patches(rewrite.lost)
+    only_copies = len(after) == len(gained) and after.keys() <= {*before.values()}
+    drops = only_copies and _goes_back(look, step)
     for anchor in anchors:
-        target = after.get(before.get(anchor.commit, ""), step.new)
+        patch = before.get(anchor.commit, "")
+        if drops and patch and patch not in after:
+            look.lost[anchor.commit] = "dropped"
+            continue
+        target = after.get(patch, step.new)
         why = f"on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
         _add_anchor(look, anchor.segments, target, anchor.git_branch, why)
+
+
+def _goes_back(look: _Look, step: RefStep) -> bool:
+    """Whether it is a rebase onto a commit of the branch itself.
+
+    If that made copies alone, a commit without one was left out: nothing that was made anew, joined
+    with another or came from elsewhere can have its changes.
+    """
+    return bool(step.onto and look.git.find_reached([step.onto], [step.old]))
 
 
 def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
     """A hard reset leaves what is not committed on the old commit; any other leaves all here."""
     if step.old == step.new or not (branch == look.place.branch or find_detached(branch)):
         return
+    lost = _note_lost(look, look.git.list_commits(step.new, step.old))
     if look.git.shows(step.old, step.new) == step.new:
         why = f"on {step.old[:_SHORT]}, which a reset left"
         _anchor_claims(look, branch, step.old, why)
         return
-    lost = {commit.commit for commit in look.git.list_commits(step.new, step.old)}
     kept = [s for anchor in look.anchors if anchor.commit in lost for s in anchor.segments]
     for segment in dict.fromkeys(kept):
         owners = look.claims.get(segment, ())
@@ -449,6 +530,18 @@ def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
         look.notes.append(
             f"HEAD went back to {step.new[:_SHORT]} and the work stayed: so did its memories."
         )
+
+
+def _note_lost(look: _Look, commits: Sequence[NewCommit]) -> set[str]:
+    """Note which of the commits that a reset left were reverted by others of them; the rest."""
+    lost = {commit.commit for commit in commits}
+    _note_reverts(look, commits)
+    others = {by for each in look.reverts.values() for by in each} - lost
+    undone = lost & find_reverted(look.reverts, others)
+    for commit in lost:
+        look.lost.pop(commit, None)
+    look.lost.update(dict.fromkeys(undone, "reverted"))
+    return lost - undone
 
 
 def _keeps_files(look: _Look, step: RefStep) -> bool:

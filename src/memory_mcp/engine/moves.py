@@ -56,7 +56,8 @@ def build_move_record(
 ) -> Record:
     """The record of a move.
 
-    It lies outside the timeline, except for a checkpoint, which lies in the segment that it seals.
+    It lies outside the timeline, except for a checkpoint, which lies in the last segment that it
+    seals.
     It lists everything else that the branch gave up, because a clone may have this record alone.
     """
     record = Record(

@@ -1,10 +1,11 @@
 """The phase of a project: the setting, else the newest transition or sealed phase.
 
 A transition is an event on the timeline, so a backtrack past it takes it back. A checkpoint that
-seals a phase needs no transition record. MEMORY_PHASE counts for its own session alone.
+seals a phase needs no transition record. Both count where they stand in git. MEMORY_PHASE counts
+for its own session alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -19,13 +20,15 @@ from memory_mcp.domain.timeline import (
     PhaseStep,
     Timeline,
 )
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing
 from memory_mcp.engine.records import describe_line, load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import IndexBusyError, IndexDamagedError
 from memory_mcp.text.drafts import check_phase
-from memory_mcp.timeline.plans import find_phase_repetition
+from memory_mcp.timeline.plans import PhaseRepetition, find_phase_repetition
 
 _CATEGORY: Final = "phase"
 _LOOKED_AT: Final = 100
@@ -36,9 +39,11 @@ async def find_phase(workspace: Workspace, timeline: Timeline) -> CurrentPhase:
     """The phase of this session, and what says so."""
     if workspace.policy.phase is not None:
         return CurrentPhase(workspace.policy.phase, "setting")
+    valid = timeline.valid(workspace.caller.branch)
+    elsewhere = (await place_checkpoints(workspace, valid)).marks
     # of the checkpoints only the last counts: a long line has thousands
-    checkpoints = reversed(timeline.valid(workspace.caller.branch))
-    sealed = next((c for c in checkpoints if c.phase is not None), None)
+    newest_first = (c for c in reversed(valid) if c.id not in elsewhere)
+    sealed = next((c for c in newest_first if c.phase is not None), None)
     steps = [
         *_list_sealed([sealed] if sealed else []),
         *await _load_transitions(workspace, timeline),
@@ -61,15 +66,26 @@ async def find_phase_to_file(workspace: Workspace, timeline: Timeline, reach: Re
     return None
 
 
-def describe_sealed_phase(
+async def describe_sealed_phase(
     workspace: Workspace, timeline: Timeline, phase: int | None, *, once: bool = False
 ) -> tuple[str, ...]:
     """A note if this phase was sealed before; with `once`, a conversation hears it once."""
-    again = find_phase_repetition(timeline, workspace.caller.branch, phase)
+    again = await find_repetition(workspace, timeline, phase)
     if again is None:
         return ()
     key = (workspace.caller.conversation, again.phase, again.sealed.id)
     return () if once and not workspace.conversations.is_first_time(key) else (again.said,)
+
+
+async def find_repetition(
+    workspace: Workspace, timeline: Timeline, phase: int | None
+) -> PhaseRepetition | None:
+    """The repetition, if a checkpoint that stands here has sealed this phase or a later one."""
+    if phase is None:
+        return None
+    valid = timeline.valid(workspace.caller.branch)
+    elsewhere = (await place_checkpoints(workspace, valid)).marks
+    return find_phase_repetition(timeline, workspace.caller.branch, phase, elsewhere)
 
 
 async def list_phases(workspace: Workspace) -> PhaseHistory | Skipped:
@@ -95,7 +111,7 @@ async def move_to_phase(workspace: Workspace, number: int) -> PhaseChange | Skip
         timeline = (await load_head_to_write(workspace)).timeline
         steps = await _load_steps(workspace, timeline)
         own = workspace.policy.phase
-        notes = describe_sealed_phase(workspace, timeline, number)
+        notes = await describe_sealed_phase(workspace, timeline, number)
         if own not in (None, number):
             notes = (f"This session goes on with phase {own} (MEMORY_PHASE).", *notes)
         if steps and steps[-1].number == number and not steps[-1].sealed:
@@ -127,12 +143,13 @@ def _make_key(workspace: Workspace) -> str:
 
 
 async def _load_steps(workspace: Workspace, timeline: Timeline) -> list[PhaseStep]:
-    sealed = _list_sealed(timeline.valid(workspace.caller.branch))
+    valid = timeline.valid(workspace.caller.branch)
+    sealed = _list_sealed((await place_checkpoints(workspace, valid)).select_here(valid))
     steps = [*await _load_transitions(workspace, timeline), *sealed]
     return sorted(steps, key=lambda step: step.at)
 
 
-def _list_sealed(checkpoints: Sequence[Checkpoint]) -> list[PhaseStep]:
+def _list_sealed(checkpoints: Iterable[Checkpoint]) -> list[PhaseStep]:
     return [PhaseStep(c.at, c.phase, c.id) for c in checkpoints if c.phase is not None]
 
 
@@ -144,5 +161,5 @@ async def _load_transitions(workspace: Workspace, timeline: Timeline) -> list[Ph
     return [
         PhaseStep(record.created_at, record.phase)
         for record in await load_records(bank, ids)
-        if record.phase is not None
+        if record.phase is not None and find_mark(workspace, record) is None
     ]

@@ -218,7 +218,7 @@ async def _store_draft(
         *cited,
         *await sync_profile(workspace, outcome.record, outcome.replaced),
         *await describe_line(workspace, outcome.record, frozenset({record.id})),
-        *describe_sealed_phase(workspace, timeline, record.phase, once=True),
+        *await describe_sealed_phase(workspace, timeline, record.phase, once=True),
         *await describe_pending(workspace),
         *await describe_strangers_once(workspace),
         *(describe_no_project(workspace) if record.scope.reach == "project" else ()),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memory_mcp.domain.captures import CaptureReport, SuggestionsDecided
 from memory_mcp.domain.cloud import OutboxCounts
-from memory_mcp.domain.ids import MAIN, RecordId
+from memory_mcp.domain.ids import MAIN, CheckpointId, RecordId
 from memory_mcp.domain.limits import (
     HISTORY_PAGE_CHARS_MAX,
     IMPORTANCE_DEFAULT,
@@ -559,7 +559,15 @@ def render_head_fields(report: HeadReport) -> Fields:
         ],
         "earlierCheckpoints": report.earlier_checkpoints,
         "invalidated": [{"id": c.id, "phase": c.phase} for c in report.invalidated],
-        "pending": [{"id": c.id, "phase": c.phase, "summary": c.summary} for c in report.pending],
+        "pending": [
+            {
+                "id": c.id,
+                "phase": c.phase,
+                "summary": c.summary,
+                **({"ground": report.standing[c.id]} if c.id in report.standing else {}),
+            }
+            for c in report.pending
+        ],
         "lines": [
             {"id": s.line.id, "memories": s.memories, **({"hides": s.hides} if s.hides else {})}
             for s in report.lines
@@ -796,7 +804,8 @@ def render_head(report: HeadReport) -> str:
 
 
 def _render_head_lines(report: HeadReport) -> Iterator[str]:
-    newest = report.checkpoints[-1].checkpoint.id if report.checkpoints else "none yet"
+    last = report.checkpoints[-1].checkpoint.id if report.checkpoints else None
+    newest = _render_name(report, last) if last else "none yet"
     words = "phase {} is sealed" if report.phase_sealed else "working on phase {}"
     phase = "" if report.phase is None else f", {words.format(report.phase)}"
     yield f"Project {report.project}, branch {report.branch}{phase}. Last checkpoint: {newest}."
@@ -817,7 +826,9 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
         decide = name_step("checkpoint", pending=..., decision=...)
         ask = address("ask the user, then ", "decide with ")
         yield f"Pending approval ({ask}{decide}):"
-        yield from (f"- {c.id}: {_shorten_summary(c.summary)}" for c in report.pending)
+        yield from (
+            f"- {_render_name(report, c.id)}: {_shorten_summary(c.summary)}" for c in report.pending
+        )
     restore = name_step("backtrack", to=...)
     if report.invalidated:
         names = ", ".join(c.id for c in report.invalidated)
@@ -829,6 +840,11 @@ def _render_head_lines(report: HeadReport) -> Iterator[str]:
         yield f"- {left.line.id}: {pluralise(left.memories)}{hides}"
     if report.earlier_lines:
         yield f"- and {report.earlier_lines:,} earlier ones; {_name_log()}"
+
+
+def _render_name(report: HeadReport, id_: CheckpointId) -> str:
+    """The checkpoint, and where it stands, if not here."""
+    return f"{id_} ({report.standing[id_]})" if id_ in report.standing else id_
 
 
 def _render_branches(report: HeadReport) -> Iterator[str]:
@@ -912,7 +928,8 @@ def render_checkpoint(whole: CheckpointDetails) -> str:
     pending = sealed.approval == "pending"
     status = f"{'pending' if pending else 'valid'}{_render_phase(sealed.phase)}"
     lines = [f"# Checkpoint {sealed.id}", f"{status}, sealed {format_time(sealed.at)}"]
-    lines += [f"branch {sealed.branch}", "", sealed.summary]
+    lines += [*([whole.ground] if whole.ground else ()), f"branch {sealed.branch}"]
+    lines += ["", sealed.summary]
     if pending:
         lines += [
             "",

@@ -41,6 +41,7 @@ from memory_mcp.domain.limits import COMPLETIONS_MAX
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Timeline
+from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.head import load_head, load_view
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
@@ -79,14 +80,13 @@ async def complete(
         case ResourceTemplateReference(uri=uri), "id" if uri == MEMORY:
             return await _complete_memory(workspace, typed)
         case ResourceTemplateReference(uri=uri), "id" if uri == CHECKPOINT:
-            list_values = _list_checkpoint_ids
+            values = _list_checkpoint_ids((await load_head(workspace)).timeline, workspace)
         case PromptReference(name="review_backtrack"), "to":
-            list_values = _list_backtrack_targets
+            values = _list_backtrack_targets((await load_head(workspace)).timeline, workspace)
         case PromptReference(name="close_phase"), "phase":
-            list_values = _list_phases
+            values = await _list_phases((await load_head(workspace)).timeline, workspace)
         case _:
             return _make_completion([])
-    values = list_values((await load_head(workspace)).timeline, workspace)
     return _make_completion([each for each in values if typed.casefold() in each.casefold()])
 
 
@@ -120,9 +120,11 @@ def _list_backtrack_targets(timeline: Timeline, workspace: Workspace) -> list[st
     return list(dict.fromkeys([*(c.id for c in valid), *phases, *lines, *invalidated, START]))
 
 
-def _list_phases(timeline: Timeline, workspace: Workspace) -> list[str]:
+async def _list_phases(timeline: Timeline, workspace: Workspace) -> list[str]:
     """The phase that is worked on, then the one after the last that was sealed."""
-    sealed = [c.phase for c in timeline.valid(workspace.caller.branch) if c.phase is not None]
+    valid = timeline.valid(workspace.caller.branch)
+    here = (await place_checkpoints(workspace, valid)).select_here(valid)
+    sealed = [c.phase for c in here if c.phase is not None]
     phases = [workspace.policy.phase, sealed[-1] + 1 if sealed else 1]
     return list(dict.fromkeys(str(phase) for phase in phases if phase is not None))
 

@@ -76,7 +76,7 @@ async def memory_context(
             return render_in_frame(*delta, budget, now)
         _add_notes(frame, [_UNTOLD.format(moment.said)], budget)
     phase = (await find_phase(workspace, frame.head.timeline)).worked_on
-    _add_notes(frame, describe_sealed_phase(workspace, frame.head.timeline, phase), budget)
+    _add_notes(frame, await describe_sealed_phase(workspace, frame.head.timeline, phase), budget)
     _add_notes(frame, await describe_unpulled(workspace), budget)
     async with run_beside(load_cloud_profile(workspace, frame.head.timeline)) as cloud_facts:
         if task.strip():

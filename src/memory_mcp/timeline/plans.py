@@ -6,7 +6,7 @@ agrees, so the preview and the move cannot differ. The use cases carry it out.
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -130,11 +130,16 @@ def plan_by_name(timeline: Timeline, branch: BranchName, to: str) -> BacktrackPl
 
 
 def plan_backtrack(
-    timeline: Timeline, branch: BranchName, to: str, holding: Collection[SegmentId] = ()
+    timeline: Timeline,
+    branch: BranchName,
+    to: str,
+    holding: Collection[SegmentId] = (),
+    elsewhere: Container[CheckpointId] = (),
 ) -> BacktrackPlan | RestorePlan:
     """The plan for `to`: a checkpoint, a phase, a left line, a join to take back, or `start`.
 
-    `holding` are the segments with records: one that is on no branch and no line makes its own.
+    `holding` are the segments with records: one that is on no branch and no line makes its own. A
+    phase stands for a checkpoint that is not `elsewhere`, if there is one.
 
     Raises:
         UnknownTargetError: nothing of that name; the message lists what there is.
@@ -154,7 +159,7 @@ def plan_backtrack(
     if line := _find_line(timeline, branch, wanted, holding):
         return plan_restore(timeline, branch, line)
     if (phase := read_phase(wanted)) is not None:
-        checkpoint = require_phase(timeline, branch, phase, holding)
+        checkpoint = require_phase(timeline, branch, phase, holding, elsewhere)
         return _plan_back_to(timeline, branch, checkpoint)
     for waiting in timeline.pending(branch):
         if waiting.id == wanted:
@@ -162,8 +167,10 @@ def plan_backtrack(
     raise _unknown_error(timeline, branch, wanted, holding=holding)
 
 
-def require_checkpoint(timeline: Timeline, branch: BranchName, at: str) -> Checkpoint:
-    """The checkpoint on the branch of this id or phase.
+def require_checkpoint(
+    timeline: Timeline, branch: BranchName, at: str, elsewhere: Container[CheckpointId] = ()
+) -> Checkpoint:
+    """The checkpoint on the branch of this id or phase; of a phase, one not `elsewhere` first.
 
     Raises:
         UnknownTargetError: with the checkpoints there are.
@@ -175,7 +182,7 @@ def require_checkpoint(timeline: Timeline, branch: BranchName, at: str) -> Check
     if wanted in valid:
         return valid[CheckpointId(wanted)]
     if (phase := read_phase(wanted)) is not None:
-        return require_phase(timeline, branch, phase)
+        return require_phase(timeline, branch, phase, elsewhere=elsewhere)
     raise _unknown_error(timeline, branch, wanted)
 
 
@@ -239,15 +246,13 @@ def find_forgotten_segments(
 
 
 def find_phase_repetition(
-    timeline: Timeline, branch: BranchName, phase: int | None
+    timeline: Timeline, branch: BranchName, phase: int, elsewhere: Container[CheckpointId] = ()
 ) -> PhaseRepetition | None:
-    """The repetition, if the branch has sealed this phase or a later one.
+    """The repetition, if the branch has sealed this phase or a later one, and not `elsewhere`.
 
     Whoever went back to the checkpoint of the phase is redoing it, and may seal it again.
     """
-    if phase is None:
-        return None
-    valid = timeline.valid(branch)
+    valid = [c for c in timeline.valid(branch) if c.id not in elsewhere]
     sealed = [c for c in valid if c.phase is not None and c.phase >= phase]
     if not sealed:
         return None
@@ -355,9 +360,13 @@ def read_phase(name: str) -> int | None:
 
 
 def require_phase(
-    timeline: Timeline, branch: BranchName, phase: int, holding: Collection[SegmentId] = ()
+    timeline: Timeline,
+    branch: BranchName,
+    phase: int,
+    holding: Collection[SegmentId] = (),
+    elsewhere: Container[CheckpointId] = (),
 ) -> Checkpoint:
-    """The newest checkpoint of the phase on the branch.
+    """The newest checkpoint of the phase on the branch; one that is `elsewhere` if all are.
 
     Raises:
         UnknownTargetError: with the checkpoints there are.
@@ -365,7 +374,7 @@ def require_phase(
     """
     found = [c for c in timeline.valid(branch) if c.phase == phase]
     if found:
-        return found[-1]
+        return ([c for c in found if c.id not in elsewhere] or found)[-1]
     for waiting in timeline.pending(branch):
         if waiting.phase == phase:
             raise _pending_error(waiting)

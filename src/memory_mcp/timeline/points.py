@@ -5,11 +5,11 @@ lies on the chain; what is durable, if it was written by then. A time of its own
 on the chain: the segment that was being written to goes on after it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
+from memory_mcp.domain.ids import BranchName, CheckpointId, RecordId, SegmentId
 from memory_mcp.domain.outcomes import BranchTip, Correction, Point, TimelineStart
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import MEMORY_KINDS, Record
@@ -27,7 +27,11 @@ _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def find_point(
-    timeline: Timeline, branch: BranchName, name: str, holding: Collection[SegmentId]
+    timeline: Timeline,
+    branch: BranchName,
+    name: str,
+    holding: Collection[SegmentId],
+    elsewhere: Container[CheckpointId] = (),
 ) -> Point | None:
     """The point of that name: a branch, checkpoint, left line or phase, `head`, or `start`.
 
@@ -52,7 +56,7 @@ def find_point(
         return Point(line.id, line, chain, line.at)
     found = checkpoints.get(wanted)
     if found is None and (phase := read_phase(wanted)) is not None:
-        found = require_phase(timeline, branch, phase, holding)
+        found = require_phase(timeline, branch, phase, holding, elsewhere)
     return Point(found.id, found, timeline.ancestors(found.seals), found.at) if found else None
 
 

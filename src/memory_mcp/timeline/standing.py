@@ -8,7 +8,7 @@ cannot be proved to be elsewhere is never marked and never hidden.
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from memory_mcp.domain.git import Mark, RenamedBranch, Standing, find_detached
+from memory_mcp.domain.git import Loss, Mark, RenamedBranch, Standing, find_detached
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.timeline import Anchor, Timeline
 
@@ -48,18 +48,21 @@ def find_standing(
     *,
     away: Collection[str],
     claims: Mapping[SegmentId, Collection[str]],
-    reverts: Mapping[str, str],
+    reverts: Mapping[str, Collection[str]],
+    lost: Mapping[str, Loss] = MappingProxyType({}),
     tracked: Collection[SegmentId] = (),
     renamed: Collection[RenamedBranch] = (),
     absent: Mapping[SegmentId, str] = MappingProxyType({}),
 ) -> Standing:
     """Where each segment stands, seen from this branch of git; `owner` has what is written now.
 
-    `away` are the commits, of anchors and of reverts, that its HEAD does not reach; `absent` what
-    is committed with the code in other work trees alone, with their branches.
+    `away` are the commits, of anchors and of reverts, that its HEAD does not reach; `lost` what had
+    become of those that left a branch; `absent` what is committed with the code in other work trees
+    alone, with their branches.
     """
     marks = {segment: Mark("elsewhere", other) for segment, other in absent.items()}
     hides = set(absent)
+    reverted = find_reverted(reverts, away)
     anchored = group_by_segment(list_anchors(timeline, renamed).values())
     for segment in anchored.keys() | claims.keys():
         owners = claims.get(segment, ())
@@ -68,17 +71,26 @@ def find_standing(
         anchors = anchored.get(segment, [])
         here = [anchor for anchor in anchors if anchor.commit not in away]
         if not here and (anchors or owners):
-            marks[segment] = _mark_away(branch, anchors, owners)
+            marks[segment] = _mark_away(branch, anchors, owners, lost)
             hides.add(segment)
-        elif here and all(_is_reverted(anchor.commit, reverts, away) for anchor in here):
+        elif here and _are_reverted(anchors, reverted, away):
             marks[segment] = Mark("reverted", here[-1].git_branch, here[-1].commit)
     return Standing(marks, frozenset(hides))
 
 
-def _mark_away(branch: str, anchors: list[Anchor], owners: Collection[str]) -> Mark:
+def _mark_away(
+    branch: str, anchors: list[Anchor], owners: Collection[str], lost: Mapping[str, Loss]
+) -> Mark:
     elsewhere = [anchor for anchor in anchors if anchor.git_branch != branch]
     if anchors and not elsewhere:
-        return Mark("reset", branch, anchors[-1].commit)
+        commit = anchors[-1].commit
+        match lost.get(commit):
+            case "dropped":
+                return Mark("dropped", branch, commit)
+            case "reverted":
+                return Mark("undone", branch, commit)
+            case None:
+                return Mark("reset", branch, commit)
     commit = elsewhere[-1].commit if elsewhere else ""
     left = [at for owner in owners if (at := find_detached(owner))]
     names = [owner for owner in owners if not find_detached(owner)]
@@ -88,7 +100,33 @@ def _mark_away(branch: str, anchors: list[Anchor], owners: Collection[str]) -> M
     return Mark("elsewhere", names[0], commit)
 
 
-def _is_reverted(commit: str, reverts: Mapping[str, str], away: Collection[str]) -> bool:
-    """Whether a commit that HEAD reaches reverts it, and none that it reaches reverts that one."""
-    by = reverts.get(commit)
-    return by is not None and by not in away and not _is_reverted(by, reverts, away)
+def _are_reverted(
+    anchors: Collection[Anchor], reverted: Collection[str], away: Collection[str]
+) -> bool:
+    """Whether all that is here of these was reverted, or what that is a copy of.
+
+    The revert that a rebase has copied names the commit as it was before.
+    """
+    here, copied = (
+        [anchor.commit in reverted for anchor in anchors if (anchor.commit in away) is gone]
+        for gone in (False, True)
+    )
+    return all(here) or any(copied)
+
+
+def find_reverted(reverts: Mapping[str, Collection[str]], away: Collection[str]) -> set[str]:
+    """The commits that one which is not `away` reverts, and none such reverts that one."""
+    known: dict[str, bool] = {}
+    begun: set[str] = set()  # no commit can name a later one, but a damaged state may
+    waiting = [*reverts]
+    while waiting:
+        commit = waiting[-1]
+        begun.add(commit)
+        by = [each for each in reverts[commit] if each not in away]
+        fresh = [each for each in by if each in reverts and each not in begun]
+        if commit in known or not fresh:
+            known.setdefault(commit, any(not known.get(each, False) for each in by))
+            waiting.pop()
+        else:
+            waiting += fresh
+    return {commit for commit, is_so in known.items() if is_so}

@@ -27,6 +27,7 @@ from memory_mcp.domain.git import (
     NewCommit,
     Pause,
     RefStep,
+    Reversal,
     SeenBranch,
 )
 from memory_mcp.domain.ids import RecordId, is_record_id
@@ -70,7 +71,13 @@ _REFLOGS_MAX: Final = 2_000
 _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
-_REVERTS: Final = compile_later(r"This reverts commit ([0-9a-f]{40,64})\b")
+_REVERTS: Final = compile_later(
+    r"This reverts commit ([0-9a-f]{40,64})\b"
+    r"(?:, reversing\s+changes made to ([0-9a-f]{40,64})\b)?"
+)
+"""How git begins the message of a revert; of a merge it names the parent that stays."""
+_REVERTS_MAX: Final = 100
+"""Commits that one commit reverts by its words; of more, the first."""
 
 
 def load_git_state(machine: Path) -> GitState:
@@ -140,7 +147,9 @@ class LocalGit:
         if branch == ".invalid":
             return "reftable"
         if not commit:
-            return "no commit"
+            # where anything was committed before, this is an orphan branch
+            moved = os.path.join(self._common, "logs", "HEAD")
+            return "" if branch and os.path.exists(moved) else "no commit"
         logged = os.path.exists(self.files[1])
         return "" if logged and (not branch or os.path.exists(self._reflog(branch))) else (
             "no reflog")  # fmt: skip
@@ -162,7 +171,8 @@ class LocalGit:
         self, branch: str, seen: SeenBranch | None
     ) -> tuple[Sequence[RefStep], SeenBranch] | None:
         path = self._reflog(branch)
-        if seen and (found := stamp_file(path)) and found[1] == seen.size:
+        changed, size, _ = stamp_file(path) or (0, 0, 0)
+        if seen and (changed, size) == (seen.changed, seen.size):
             return (), seen
         data = b""
         with suppress(OSError):
@@ -170,8 +180,11 @@ class LocalGit:
         steps = [step for line in data.splitlines() if (step := _parse_step(line))]
         if not steps:
             return None
-        now = SeenBranch(commit=steps[-1].new, size=len(data))
-        if seen is None:
+        first = steps[0]
+        begun = f"{first.new} {first.at}" if first.creates else ""
+        now = SeenBranch(commit=steps[-1].new, size=len(data), changed=changed,
+                         begun=begun or (seen.begun if seen else ""))  # fmt: skip
+        if seen is None or (seen.begun and begun not in ("", seen.begun)):  # or made anew
             return steps[-STEPS_MAX:], now
         if seen.size <= len(data) and data[: seen.size].endswith(b"\n"):
             before = [
@@ -180,7 +193,7 @@ class LocalGit:
             if before and before[-1].new == seen.commit:
                 return steps[len(before) :][-STEPS_MAX:], now
         for at in range(len(steps) - 1, -1, -1):  # git removed old lines, or made the branch anew
-            if steps[at].new == seen.commit and not steps[0].creates:
+            if steps[at].new == seen.commit and (not begun or begun == seen.begun):
                 return steps[at + 1 :], now
         return steps[-STEPS_MAX:], now
 
@@ -277,6 +290,8 @@ class LocalGit:
         return away
 
     def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
+        if not heads:
+            return set()
         there = self._find_there(commits)
         beyond = [*sorted(there), *(f"^{head}" for head in heads)]
         return there.difference(self._ask(["rev-list", "--stdin"], beyond).split() if there else ())
@@ -323,7 +338,9 @@ class LocalGit:
         for entry in said.split("\x01")[1:]:
             head, _, body = entry.partition("\x02")
             commit, *parents = head.split()
-            found.append(NewCommit(commit, tuple(parents), tuple(_REVERTS.findall(body))))
+            said_so = islice(_REVERTS.finditer(body), _REVERTS_MAX)
+            reverts = tuple(Reversal(each[1], each[2] or "") for each in said_so)
+            found.append(NewCommit(commit, tuple(parents), reverts))
         return found[::-1]
 
     def find_patches(self, commits: Sequence[str]) -> Mapping[str, str]:

@@ -94,11 +94,13 @@ class WorkTrees:
 
     def list_tracked(self, tree: WorkTree) -> frozenset[str]:
         """The names of records in git's index of that tree."""
-        stamp = stamp_file(tree.index)
+        stamp = stamp_file(tree.index) if tree.git_dir else None
         known = self._tracked.get(tree.git_dir)
         if known is None or known[0] != stamp:
             data = read_index(tree.index, tree.git_dir) if stamp else b""
             names = frozenset(name.decode() for name in _RECORD_NAME.findall(data))
+            if known and known[1] == names:
+                names = known[1]  # what is the same thing is compared at once
             self._tracked[tree.git_dir] = known = stamp, names
         return known[1]
 
@@ -112,9 +114,13 @@ class WorkTrees:
         return found
 
     def stamp(self) -> object:
-        """What changes when git tracks other records in one of the other work trees."""
+        """What changes when git tracks other records here, or writes another work tree's index.
+
+        This one's is written for every `git add`, and mostly of other files.
+        """
         others = self.list_all()[1:]
-        return tuple(stamp_file(each.index) for each in others if self._tracked.get(each.git_dir))
+        beside = (stamp_file(each.index) for each in others if self._tracked.get(each.git_dir))
+        return self.list_tracked(self.own), *beside
 
     def commits_records(self) -> bool:
         """Whether git tracks records in any work tree."""
