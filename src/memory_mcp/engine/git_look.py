@@ -148,7 +148,8 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     asked = _list_asked(look).union(*look.reverts.values())
     away = git.find_away(asked, tree.heads)
     tree = tree.model_copy(update={"asked": asked, "away": frozenset(away)})
-    offers = _find_arrivals(look, away) if place.branch and place.commit else []
+    followed = place.branch and place.commit and place.rests
+    offers = _find_arrivals(look, away) if followed else []
     _note_reverts(look, look.came)
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
@@ -171,12 +172,16 @@ def _list_orphans(git: GitHistory, place: GitPlace, state: GitState) -> frozense
 
 
 def _place_tree(place: GitPlace, seen: SeenTree | None) -> SeenTree:
-    """Where the work tree is now. A detached HEAD takes nothing away from what the branch has."""
+    """Where the work tree is now. A detached HEAD takes nothing away from what the branch has.
+
+    While git is in the middle of something, what it does is not followed: it is when that ends.
+    """
     if place.branch:
         now = SeenTree(branch=place.branch, commit=place.commit)
     else:
         now = (seen or SeenTree()).model_copy(update={"detached": place.commit})
-    return now.model_copy(update={"moves": place.moves, "cuts": place.cuts})
+    moves = place.moves if place.rests else seen.moves if seen else 0
+    return now.model_copy(update={"moves": moves, "cuts": place.cuts})
 
 
 def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
@@ -385,7 +390,7 @@ def _follow_step(look: _Look, owner: str, step: RefStep) -> None:
 
 def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
     """Note that what came to the branch after `start` is to be listed, once HEAD is there."""
-    here = branch == look.place.branch
+    here = branch == look.place.branch and look.place.rests
     if here:
         look.start = look.start or start
     if now := look.branches.get(branch):
@@ -533,7 +538,9 @@ def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
         if drops and patch and patch not in after:
             look.lost[anchor.commit] = "dropped"
             continue
-        target = after.get(patch, step.new)
+        target = after.get(patch, "" if step.resets else step.new)
+        if not target:  # a reset makes nothing anew: only a copy takes a commit's place
+            continue
         why = f"on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
         _add_anchor(look, anchor.segments, target, anchor.git_branch, why)
 
@@ -552,12 +559,19 @@ def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
     if step.old == step.new or not (branch == look.place.branch or find_detached(branch)):
         return
     lost = _note_lost(look, look.git.list_commits(step.new, step.old))
+    gained = look.git.list_commits(step.old, step.new) if lost else ()
+    if gained:  # of a branch that somebody else has rewritten
+        look.rewrites.append(_Rewrite(step, sorted(lost)))
+        _anchor_anew(look, look.rewrites[-1])
     if look.git.shows(step.old, step.new) == step.new:
         why = f"on {step.old[:_SHORT]}, which a reset left"
         _anchor_claims(look, branch, step.old, why)
         return
+    came = {commit.commit for commit in gained}
+    held = {s for anchor in look.anchors if anchor.commit in came for s in anchor.segments}
     kept = [s for anchor in look.anchors if anchor.commit in lost for s in anchor.segments]
-    for segment in dict.fromkeys(kept):
+    kept = [segment for segment in dict.fromkeys(kept) if segment not in held]
+    for segment in kept:
         owners = look.claims.get(segment, ())
         look.claims[segment] = (*(o for o in owners if o != branch), branch)
     if kept or _keeps_files(look, step):
@@ -613,10 +627,11 @@ def _rename(look: _Look, old: str, new: str) -> None:
 def _anchor_claims(look: _Look, branch: str, commit: str, why: str) -> None:
     """Anchor what was written on the branch to the commit. Files that git tracks need no anchor."""
     closed: list[SegmentId] = []
+    written = look.known.written | group_by_segment(look.anchors).keys()
     for segment, owners in list(look.claims.items()):
         if branch not in owners:
             continue
-        if segment not in look.known.written:  # git may have taken its files away since then
+        if segment not in written:  # git may have taken its files away since then
             look.closed.add(segment)
             continue
         rest = tuple(owner for owner in owners if owner != branch)
