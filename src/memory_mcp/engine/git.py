@@ -246,8 +246,8 @@ async def _look(
         work = asyncio.to_thread(observe, git.history, place, state, known)
         git.task, git.asked_with = asyncio.create_task(work), state
     left = max(0.0, until - asyncio.get_running_loop().time())
-    done, _ = await asyncio.wait([git.task], timeout=left)
-    if not done:
+    answered, _ = await asyncio.wait([git.task], timeout=left)
+    if not answered:
         return head, False
     task, git.task = git.task, None
     try:
@@ -255,7 +255,9 @@ async def _look(
     except GitSilentError as error:
         git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
         return head, False
-    head = await _write_anchors(workspace, head, found)
+    head, done = await _write_anchors(workspace, head, found, until)
+    if not done:
+        return head, False
     git.history.save(await _tell_offers(workspace, git, head.timeline, found))
     for note in found.notes:
         git.tell(note)
@@ -301,10 +303,18 @@ async def _find_absent(
     }
 
 
-async def _write_anchors(workspace: Workspace, head: Head, found: Observation) -> Head:
-    for new in found.anchors:
+async def _write_anchors(
+    workspace: Workspace, head: Head, found: Observation, until: float
+) -> tuple[Head, bool]:
+    """Write the anchors, at least one; whether all are written. Else the next look finds the rest.
+
+    A rebase may copy many commits with memories, and a call that reads waits no longer for it.
+    """
+    for count, new in enumerate(found.anchors):
+        if count and asyncio.get_running_loop().time() > until:
+            return head, False
         head, _ = await anchor_segments(workspace, new)
-    return head
+    return head, True
 
 
 async def anchor_segments(
