@@ -89,5 +89,8 @@ FILTERS = st.builds(
     layer=maybe(st.sampled_from(LAYERS), None),
     history=maybe(st.booleans(), nothing=False),
 )
-VIEWS = st.builds(View, chain=st.frozensets(st.sampled_from(SEGMENTS)), now=st.just(START))
+_SOME = st.frozensets(st.sampled_from(SEGMENTS))
+VIEWS = st.builds(
+    lambda chain, away: View(chain, START, away & chain), _SOME, maybe(_SOME, frozenset[str]())
+)
 QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(tuple)

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Hit
+from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Anchor, Checkpoint, Line
 from memory_mcp.frozen import frozen
 
@@ -459,13 +459,18 @@ class Point:
     """A place on the timeline that a user can name: the segments that count there, and when it was.
 
     `shows` is what the name stands for; a `datetime` is the caller's branch as it was then. `at` is
-    None for a branch as it stands now.
+    None for a branch as it stands now. `away` is what does not stand where git is (`View`).
     """
 
     name: str
     shows: PointSubject
     chain: frozenset[SegmentId]
     at: datetime | None
+    away: frozenset[SegmentId] = frozenset()
+
+    def view(self, now: datetime) -> View:
+        """What was visible there and then."""
+        return View(self.chain, self.at or now, self.away)
 
 
 class Correction(NamedTuple):

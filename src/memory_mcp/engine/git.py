@@ -94,10 +94,10 @@ def list_elsewhere(workspace: Workspace, records: Iterable[Record]) -> frozenset
     return frozenset(record.id for record in records if find_mark(workspace, record))
 
 
-def list_away(workspace: Workspace, view: View) -> frozenset[SegmentId]:
-    """The visible segments that do not stand on this commit."""
+def list_away(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
+    """The segments of the chain that do not stand on this commit."""
     marks = get_standing(workspace).marks
-    return view.chain & marks.keys() if marks else frozenset()
+    return chain & marks.keys() if marks else frozenset()
 
 
 def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
