@@ -26,6 +26,9 @@ BRANCHES_SEEN_MAX: Final = 256
 STEPS_MAX: Final = 2_000
 """Lines of a reflog that are read after one another; of more, the newest."""
 
+_SHORT: Final = 8
+"""Digits of a commit in a name."""
+
 _Many = constrain(max_length=100_000)
 
 
@@ -288,6 +291,14 @@ class Mark:
     why: Literal["elsewhere", "detached", "reset", "reverted", "rewound"]
     branch: str = ""
     commit: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What brings such memories: the branch for what was written elsewhere, else the commit."""
+        if self.why in ("reverted", "rewound"):
+            return ()
+        commit = (self.commit[:_SHORT], self.commit) if self.commit else ()
+        return (self.branch, *commit) if self.why == "elsewhere" else commit
 
     def __str__(self) -> str:
         match self.why:

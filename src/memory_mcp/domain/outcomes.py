@@ -558,7 +558,8 @@ class MemoryProvenance:
 class MemoryList:
     """The newest memories of those asked for, how many there are, and how many cannot be read.
 
-    `degraded` says what could not be looked at, `notes` what is not in the list.
+    `degraded` says what could not be looked at, `notes` what is not in the list. `standing` has a
+    word for those that may not hold for the code as it is here (`Hit`).
     """
 
     records: tuple[Record, ...]
@@ -566,6 +567,7 @@ class MemoryList:
     unreadable: int
     degraded: str = ""
     notes: tuple[str, ...] = ()
+    standing: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
 
 
 @frozen

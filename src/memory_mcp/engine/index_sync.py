@@ -283,6 +283,9 @@ class SelfHealingIndex:
     async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
         return await self.run(lambda: self._index.holding(among))
 
+    async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
+        return await self.run(lambda: self._index.list_aside(among))
+
     async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
         return await self.run(lambda: self._index.suppressed_by(segments))
 
