@@ -139,6 +139,22 @@ def test_an_import_does_not_take_what_stands_elsewhere_for_known(
     assert "`memory-mcp git bring feature`" in again
 
 
+def test_on_a_branch_of_memory_that_was_chosen_nothing_is_said_to_be_hidden(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git is not followed there, and all of that branch is recalled: nothing is to be brought."""
+    user = Commands(run, project, "follow")
+    user.say("fork", "side")
+    git(project, "switch", "-q", "main")
+    assert "not recalled here" in user.say("git")
+
+    said = user.say("--branch", "side", "git")
+    assert "memory's branch 'side' was chosen, and all of that is recalled" in said
+    assert "not recalled here" not in said
+    monkeypatch.setenv("MEMORY_BRANCH", "side")
+    assert json.loads(user.say("git", "--json"))["elsewhere"] == []
+
+
 @pytest.mark.anyio
 async def test_an_update_replaces_no_memory_that_stands_elsewhere(
     settings: Settings, project: Path

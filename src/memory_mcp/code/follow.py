@@ -76,11 +76,13 @@ async def report_git(workspace: Workspace) -> GitReport | Skipped:
     """Where git is, and what stands elsewhere. Moves nothing but what git itself has moved."""
     if skipped := refuse_reads(workspace):
         return skipped
-    workspace = workspace.at(MAIN)
     timeline = (await load_head(workspace)).timeline
     git = workspace.git
     if git is None:
         return Skipped(_NO_GIT)
+    if (chosen := workspace.caller.branch) != MAIN:
+        why = f"memory's branch {chosen!r} was chosen, and all of that is recalled"
+        return GitReport(git.mode, git.history.look(), why, [])
     tree = git.history.load().trees.get(git.history.name)
     place = GitPlace(*tree.here) if tree else git.history.look()
     groups = [
