@@ -47,7 +47,7 @@ from memory_mcp.domain.search import (
     View,
 )
 from memory_mcp.engine.fields import make_fields
-from memory_mcp.engine.git import find_mark
+from memory_mcp.engine.git import find_mark, select_here
 from memory_mcp.engine.records import gather_all, load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
@@ -192,12 +192,12 @@ async def decide_duplicate(
 
     A language model, if there is one, has `until` then to answer (the event loop's time).
     """
-    tombstone = find_rejection(matches)
+    tombstone = find_rejection(select_here(workspace, matches))
     if tombstone is not None and tombstone.id not in new.supersedes:
         return Refuse(tombstone)
     same = [r for r in matches if r.id not in new.supersedes and makes_superfluous(r, new)]
-    if known := next((each for each in same if find_mark(workspace, each) is None), None):
-        return Skip(known)
+    if known := select_here(workspace, same):
+        return Skip(known[0])
     tombstones = {record.id for record in matches if record.kind == "tombstone"}
     decision: Skip | Insert | Merge = Insert()
     found: list[DuplicateCandidate] = []

@@ -116,6 +116,7 @@ async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
         f"ALTER TABLE {schema.NAMESPACE}.lookup DROP segment",
         f"DROP FUNCTION {schema.NAMESPACE}.look_up(tsquery, text[])",
         f"DROP INDEX {schema.NAMESPACE}.entry_of_layer",
+        f"DROP FUNCTION {schema.NAMESPACE}.is_abandoned(integer, bigint, text[], text[])",
         f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 6",
     )
 

@@ -89,5 +89,12 @@ FILTERS = st.builds(
     layer=maybe(st.sampled_from(LAYERS), None),
     history=maybe(st.booleans(), nothing=False),
 )
-VIEWS = st.builds(View, chain=st.frozensets(st.sampled_from(SEGMENTS)), now=st.just(START))
+
+
+def _make_view(chain: frozenset[SegmentId], away: frozenset[SegmentId]) -> View:
+    return View(chain, START, away & chain)
+
+
+_SOME = st.frozensets(st.sampled_from(SEGMENTS))
+VIEWS = st.builds(_make_view, _SOME, maybe(_SOME, frozenset[SegmentId]()))
 QUERIES = st.lists(st.sampled_from([*WORDS, "kiwi"]), max_size=3, unique=True).map(tuple)

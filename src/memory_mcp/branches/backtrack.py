@@ -21,8 +21,8 @@ from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.git import find_away, hide_elsewhere
-from memory_mcp.engine.head import load_head, make_view, make_writing, move_head
+from memory_mcp.engine.git import find_away
+from memory_mcp.engine.head import load_head, make_view, make_writing, move_head, view_chain
 from memory_mcp.engine.members import count_authors
 from memory_mcp.engine.moves import build_move_record
 from memory_mcp.engine.records import load_records
@@ -203,7 +203,7 @@ async def _plan_move(
     plan = spare_away(timeline, branch, plan, away)
     now = make_view(workspace, timeline)
     chain = timeline.chain_after(branch, plan.parents, plan.gives_up, plan.undoes, plan.keeps)
-    after = View(chain=hide_elsewhere(workspace, chain), now=now.now)
+    after = replace(view_chain(workspace, chain), now=now.now)
     hidden = Filters(segments=plan.hides, kinds=MEMORY_KINDS)
     suppressed = await find_suppressed_by_restore(workspace, plan, now, after)
     known = {*await index.find(now, hidden, limits.AUTHORS_COUNTED_MAX)}

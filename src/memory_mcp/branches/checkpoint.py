@@ -40,7 +40,7 @@ from memory_mcp.domain.record import Approval, Move, Record, RecordContext
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
 from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.cloud import describe_pending
-from memory_mcp.engine.git import choose_segment, find_mark
+from memory_mcp.engine.git import choose_segment, select_here
 from memory_mcp.engine.head import load_head, load_head_to_write, make_view, make_writing, move_head
 from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.phases import find_phase, find_repetition
@@ -461,8 +461,8 @@ async def _select_new_records(
     notes: list[str] = []
     for record in records:
         there = await find_exact_matches(workspace, workspace.project, record, view)
-        here = [one for one in there if find_mark(workspace, one) is None]
-        tombstone = find_rejection(there)
+        here = select_here(workspace, there)
+        tombstone = find_rejection(here)
         if tombstone is not None:
             shown = record.content[:_REJECTED_CHARS_MAX]
             notes.append(_REJECTED.format(shown, tombstone.created_at, tombstone.content))

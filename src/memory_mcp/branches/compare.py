@@ -9,8 +9,7 @@ from memory_mcp.domain.outcomes import Point, PointComparison, Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.checkpoints import place_checkpoints
-from memory_mcp.engine.git import hide_elsewhere
-from memory_mcp.engine.head import load_timeline_at, view_head
+from memory_mcp.engine.head import load_timeline_at, view_chain, view_head
 from memory_mcp.engine.members import find_author
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
@@ -87,7 +86,8 @@ async def resolve_point(workspace: Workspace, head: Head, name: str) -> Point:
         then = await load_timeline_at(workspace, head, at)
         chain = then.chain(branch) if branch in then.branches else frozenset[SegmentId]()
         point = Point(name.strip(), at, chain, at)
-    return replace(point, chain=hide_elsewhere(workspace, point.chain))
+    seen = view_chain(workspace, point.chain)
+    return replace(point, chain=seen.chain, away=seen.away)
 
 
 def _read_time(workspace: Workspace, name: str) -> datetime | None:

@@ -136,7 +136,7 @@ async def _list_left_lines(
             break
         line = waiting.pop()
         plan = plan_restore(timeline, branch, line)
-        after = View(chain=(view.chain - plan.hides) | plan.brings, now=view.now)
+        after = replace(view, chain=(view.chain - plan.hides) | plan.brings)
         brings = Filters(segments=plan.brings, kinds=MEMORY_KINDS)
         count = await workspace.project.index.count(after, brings)
         suppressed = await find_suppressed_by_restore(workspace, plan, view, after)

@@ -147,9 +147,14 @@ def _list_text(fields: Fields) -> str:
     lines = [
         f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
         f"{cut(_name_memory(memory), _LINE_CHARS_MAX)}"
+        f"{_name_standing(memory.get('standing', ''))}"
         for memory in fields["memories"]
     ]
     return "\n".join([*lines, fields["message"]])
+
+
+def _name_standing(standing: str) -> str:
+    return f" ({standing})" if standing else ""
 
 
 def _name_memory(memory: Fields) -> str:
@@ -168,6 +173,7 @@ def _add_list_options(parser: ArgumentParser) -> None:
 
 async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show a memory or a checkpoint with all that is known of it."""
+    from memory_mcp.code import make_marker
     from memory_mcp.search import explain_memory
 
     found, gone = await _find_shown(workspace, args.id, history=args.why)
@@ -176,7 +182,8 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
         case Skipped():
             return found
         case Record():
-            fields = render_record(found)
+            standing = make_marker(workspace)(found)
+            fields = render_record(found, standing)
             if args.why:
                 known = await explain_memory(workspace, found)
                 fields["why"] = render_provenance(known)
@@ -184,6 +191,8 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
             if gone:
                 fields["message"] = gone
                 gone += " It said:\n\n"
+            elif standing:
+                why = f"\n\n{standing[0].upper()}{standing[1:]}.{why}"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.model_dump(mode="json")}
     return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)

@@ -76,11 +76,13 @@ async def report_git(workspace: Workspace) -> GitReport | Skipped:
     """Where git is, and what stands elsewhere. Moves nothing but what git itself has moved."""
     if skipped := refuse_reads(workspace):
         return skipped
-    workspace = workspace.at(MAIN)
     timeline = (await load_head(workspace)).timeline
     git = workspace.git
     if git is None:
         return Skipped(_NO_GIT)
+    if (chosen := workspace.caller.branch) != MAIN:
+        why = f"memory's branch {chosen!r} was chosen, and all of that is recalled"
+        return GitReport(git.mode, git.history.look(), why, [])
     tree = git.history.load().trees.get(git.history.name)
     place = GitPlace(*tree.here) if tree else git.history.look()
     groups = [
@@ -135,12 +137,12 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
     timeline = (await load_head(workspace)).timeline
     git = _require_git(workspace)
     groups = _find_groups(git, timeline)
-    found = [s for key, segments in groups.items() if name in _names(key) for s in segments]
+    found = [s for key, segments in groups.items() if name in key.names for s in segments]
     for group in await _group_files(workspace, git) if not found else ():
         if group.name == name:
             raise InvalidRequestError(f"Git has their files: `{group.command}` brings them.")
     if not found:
-        known = dict.fromkeys(_names(key)[0] for key in groups)
+        known = dict.fromkeys(key.names[0] for key in groups)
         raise UnknownTargetError("branch or commit with memories elsewhere", name, known=known)
     count = await count_memories(workspace, timeline, found)
     await _anchor_here(workspace, git, found, f"on {name}, brought to")
@@ -280,16 +282,10 @@ def _find_groups(git: GitFollower, timeline: Timeline) -> dict[Mark, list[Segmen
     return groups
 
 
-def _names(mark: Mark) -> tuple[str, ...]:
-    """What brings these memories: the branch for what was written elsewhere, else the commit."""
-    commit = (mark.commit[:_SHORT], mark.commit) if mark.commit else ()
-    return (mark.branch, *commit) if mark.why == "elsewhere" else commit
-
-
 async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> Sequence[GitGroup]:
     merged: dict[tuple[str, str], tuple[Mark, list[SegmentId]]] = {}
     for mark, segments in _find_groups(git, timeline).items():
-        key = (mark.why, _names(mark)[0] if _names(mark) else "")
+        key = (mark.why, mark.names[0] if mark.names else "")
         merged.setdefault(key, (mark, []))[1].extend(segments)
     hidden = git.mode == "follow"
     return [

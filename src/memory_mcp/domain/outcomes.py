@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Hit
+from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Anchor, Checkpoint, Line
 from memory_mcp.frozen import frozen
 
@@ -459,13 +459,18 @@ class Point:
     """A place on the timeline that a user can name: the segments that count there, and when it was.
 
     `shows` is what the name stands for; a `datetime` is the caller's branch as it was then. `at` is
-    None for a branch as it stands now.
+    None for a branch as it stands now. `away` is what does not stand where git is (`View`).
     """
 
     name: str
     shows: PointSubject
     chain: frozenset[SegmentId]
     at: datetime | None
+    away: frozenset[SegmentId] = frozenset()
+
+    def view(self, now: datetime) -> View:
+        """What was visible there and then."""
+        return View(self.chain, self.at or now, self.away)
 
 
 class Correction(NamedTuple):
@@ -553,7 +558,8 @@ class MemoryProvenance:
 class MemoryList:
     """The newest memories of those asked for, how many there are, and how many cannot be read.
 
-    `degraded` says what could not be looked at, `notes` what is not in the list.
+    `degraded` says what could not be looked at, `notes` what is not in the list. `standing` has a
+    word for those that may not hold for the code as it is here (`Hit`).
     """
 
     records: tuple[Record, ...]
@@ -561,6 +567,7 @@ class MemoryList:
     unreadable: int
     degraded: str = ""
     notes: tuple[str, ...] = ()
+    standing: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
 
 
 @frozen

@@ -13,10 +13,15 @@ from memory_mcp.frozen import frozen
 
 @frozen
 class View:
-    """From where a reader looks: the segments on the chain, and the time."""
+    """From where a reader looks: the segments on the chain, and the time.
+
+    `away` are those of the chain that do not stand here: what is written there replaces and hides
+    nothing of the rest.
+    """
 
     chain: frozenset[SegmentId]
     now: datetime
+    away: frozenset[SegmentId] = frozenset()
 
 
 @frozen

@@ -90,15 +90,31 @@ def find_mark(workspace: Workspace, record: Record) -> Mark | None:
     return mark
 
 
+def explain_elsewhere(workspace: Workspace, record: Record) -> str:
+    """Where a memory stands that does not stand on this commit, and what lets it count; else ''."""
+    mark = find_mark(workspace, record)
+    if mark is None or not mark.names:
+        return ""
+    ways = [f"`memory-mcp git bring {mark.names[0]}` lets it count here, too"]
+    if mark.why == "elsewhere":
+        ways.append(f"`git switch {mark.names[0]}` goes there")
+    return f"does not stand on this commit of git ({mark}): {'; '.join(ways)}"
+
+
+def select_here(workspace: Workspace, records: Iterable[Record]) -> list[Record]:
+    """Those of the memories that stand on this commit: others say nothing of what is known here."""
+    return [record for record in records if find_mark(workspace, record) is None]
+
+
 def list_elsewhere(workspace: Workspace, records: Iterable[Record]) -> frozenset[RecordId]:
     """Those of the memories that do not stand on this commit."""
     return frozenset(record.id for record in records if find_mark(workspace, record))
 
 
-def list_away(workspace: Workspace, view: View) -> frozenset[SegmentId]:
-    """The visible segments that do not stand on this commit."""
+def list_away(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
+    """The segments of the chain that do not stand on this commit."""
     marks = get_standing(workspace).marks
-    return view.chain & marks.keys() if marks else frozenset()
+    return chain & marks.keys() if marks else frozenset()
 
 
 def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:

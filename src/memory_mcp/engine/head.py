@@ -8,12 +8,18 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 
-from memory_mcp.domain.ids import ROOT, RecordId, parse_id_time
+from memory_mcp.domain.ids import ROOT, RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, INDEX_FOLLOW_SECONDS_MAX
 from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Head, Timeline
-from memory_mcp.engine.git import choose_segment, follow_git, hide_elsewhere, open_segment
+from memory_mcp.engine.git import (
+    choose_segment,
+    follow_git,
+    hide_elsewhere,
+    list_away,
+    open_segment,
+)
 from memory_mcp.engine.moves import PlannedMove, try_move
 from memory_mcp.engine.recovery import (
     commit_head,
@@ -93,8 +99,13 @@ async def follow_folder_changes(workspace: Workspace) -> None:
 
 def make_view(workspace: Workspace, timeline: Timeline) -> View:
     """What the caller's branch can see now, on this timeline."""
-    chain = hide_elsewhere(workspace, timeline.chain(workspace.caller.branch))
-    return View(chain=chain, now=workspace.clock.now())
+    return view_chain(workspace, timeline.chain(workspace.caller.branch))
+
+
+def view_chain(workspace: Workspace, chain: frozenset[SegmentId]) -> View:
+    """What is seen of the chain now, from where git is."""
+    chain = hide_elsewhere(workspace, chain)
+    return View(chain=chain, now=workspace.clock.now(), away=list_away(workspace, chain))
 
 
 async def load_view(workspace: Workspace) -> View:

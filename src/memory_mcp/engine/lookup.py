@@ -12,6 +12,7 @@ from memory_mcp.domain.ids import ID_END_CHARS_MIN, RecordId, explain_short_part
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
+from memory_mcp.engine.git import explain_elsewhere
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import MemoryBank, Workspace
@@ -98,6 +99,12 @@ async def _explain_missing(workspace: Workspace, wanted: str, view: View) -> str
             )
     if record := await _find_stored(workspace.banks, wanted):
         return await _explain_hidden(workspace, record, view)
+    for bank in workspace.banks:
+        if await bank.index.list_aside([RecordId(wanted)]):
+            return (
+                "does not stand on this commit of git, which has taken its file away. `memory-mcp "
+                "git` names the branches that have such files, and what brings them"
+            )
     strangers = workspace.strangers
     if strangers and await _find_stored([strangers.bank], wanted):
         return (
@@ -133,6 +140,8 @@ def _has_expired(record: Record, view: View) -> bool:
 
 def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timeline) -> str:
     here = workspace.caller.branch
+    if record.segment in timeline.chain(here) and (why := explain_elsewhere(workspace, record)):
+        return why
     for branch in timeline.branches:
         if record.segment in timeline.chain(branch):
             return f"belongs to branch {branch!r}; this session is on {here!r}"

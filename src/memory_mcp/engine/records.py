@@ -14,7 +14,7 @@ from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, Hit, RankedCandidate, View, Wanted
 from memory_mcp.domain.timeline import Head
-from memory_mcp.engine.git import find_mark, list_away
+from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.index_sync import RECORDS_GONE
 from memory_mcp.engine.recovery import find_forgotten_segments
@@ -96,8 +96,7 @@ async def load_here_first(
     It is last in each list, and what it crowded out is read in its place.
     """
     reads = await load_each(workspace, view, wanted)
-    away = list_away(workspace, view)
-    if not away:
+    if not view.away:
         return reads
     behind = [[r for r in read.records if find_mark(workspace, r)] for read in reads]
     crowded = [
@@ -107,7 +106,7 @@ async def load_here_first(
     ]
     if crowded:
         asked = [wanted[at] for at in crowded]
-        asked = [replace(each, filters=replace(each.filters, away=away)) for each in asked]
+        asked = [replace(each, filters=replace(each.filters, away=view.away)) for each in asked]
         for at, read in zip(crowded, await load_each(workspace, view, asked), strict=True):
             reads[at] = replace(read, unreadable=read.unreadable | reads[at].unreadable)
     return [

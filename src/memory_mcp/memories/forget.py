@@ -8,6 +8,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.git import find_mark
 from memory_mcp.engine.head import load_head_to_write, make_view, make_writing
 from memory_mcp.engine.lookup import find_memory, require_memory
 from memory_mcp.engine.records import choose_bank, load_records, refuse_checkpoint
@@ -126,7 +127,9 @@ def _describe_plan(target: Record, plan: ForgetPlan) -> tuple[str, ...]:
 
 
 def _describe_owner(workspace: Workspace, target: Record) -> tuple[str, ...]:
-    """Says that others lose it, where it was inherited."""
+    """Says that others lose it, where it was inherited or stands on another commit of git."""
+    if mark := find_mark(workspace, target):
+        return (f"It did not stand on this commit of git ({mark}), and is gone there, too.",)
     if target.branch in (None, workspace.caller.branch):
         return ()
     note = (

@@ -14,6 +14,7 @@ from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.cloud import describe_pending
+from memory_mcp.engine.git import select_here
 from memory_mcp.engine.head import load_head_to_write, load_view, make_view, make_writing
 from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.records import choose_bank, describe_line, load_records, refuse_checkpoint
@@ -82,7 +83,7 @@ async def _correct(
         draft = replace(draft, content=_parse_fact(old, draft.content), title=old.title)
     at = workspace.clock.now()
     record = correct_record(old, draft.content, draft.title, make_writing(workspace, timeline, at))
-    same = await find_exact_matches(workspace, bank, record, view)
+    same = select_here(workspace, await find_exact_matches(workspace, bank, record, view))
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
@@ -171,8 +172,8 @@ async def _put_back(
                 "Correct what replaced it, or restore the line that was left."
             )
     record = correct_record(old, old.content, old.title, make_writing(workspace, timeline, at))
-    same = [r for r in await find_exact_matches(workspace, bank, record, view)
-            if _is_replaceable(r, old)]  # fmt: skip
+    same = select_here(workspace, await find_exact_matches(workspace, bank, record, view))
+    same = [each for each in same if _is_replaceable(each, old)]
     if not instead and (holds := next((each for each in same if each.recalled), None)):
         raise InvalidRequestError(f"{name_id(holds.id)} says the same, and holds.")
     replaced = {each.id: each for each in (old, *hiding, *same)}

@@ -518,14 +518,16 @@ def render_list(listed: MemoryList) -> Fields:
         notes.append(f"{len(listed.records)} of {listed.total:,}, newest first.")
     return _answer(
         " ".join([*(notes or [f"{pluralise(listed.total)}."]), *listed.notes]),
-        memories=[render_record(record) for record in listed.records],
+        memories=[
+            render_record(record, listed.standing.get(record.id, "")) for record in listed.records
+        ],
         total=listed.total,
     )
 
 
-def render_record(record: Record) -> Fields:
+def render_record(record: Record, standing: str = "") -> Fields:
     """A memory as it is stored, for a program, under the names that tools use."""
-    fields = record.as_json()
+    fields = record.as_json() | ({"standing": standing} if standing else {})
     return {"memoryId": fields.pop("id"), "createdAt": fields.pop("created_at"), **fields}
 
 

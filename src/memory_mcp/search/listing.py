@@ -2,17 +2,18 @@
 
 from typing import Final
 
+from memory_mcp.code import make_marker
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import LISTED_MEMORIES_MAX
 from memory_mcp.domain.outcomes import MemoryList, Skipped
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.index_sync import takes_partial_answers
 from memory_mcp.engine.records import (
     describe_unindexed,
     gather_all,
-    load_newest,
+    load_here_first,
     load_records,
 )
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
@@ -27,6 +28,8 @@ HISTORY_LOOKED_MAX: Final = 100_000
 async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> MemoryList | Skipped:
     """The newest visible memories that pass the filters, and how many there are in all.
 
+    What does not stand on this commit of git comes last.
+
     Raises:
         InvalidRequestError: `limit` is out of range.
     """
@@ -36,12 +39,16 @@ async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> M
         raise InvalidRequestError(f"limit must be 1 to {LISTED_MEMORIES_MAX:,}, not {limit}.")
     view = await load_view(workspace)
     unindexed = describe_unindexed(workspace)  # the index may be whole before the list is
-    read = await load_newest(workspace, view, filters, limit)
+    (read,) = await load_here_first(workspace, view, [Wanted(filters, limit)])
     banks = workspace.banks_of(filters.reach)
     total = sum(await gather_all(bank.index.count(view, filters) for bank in banks))
     unindexed = unindexed or describe_unindexed(workspace)
     notes = await describe_strangers_once(workspace)
-    return MemoryList(tuple(read.records), total, len(read.unreadable), unindexed, notes)
+    mark = make_marker(workspace)
+    return MemoryList(
+        tuple(read.records), total, len(read.unreadable), unindexed, notes,
+        {each.id: marked for each in read.records if (marked := mark(each))},
+    )  # fmt: skip
 
 
 async def list_page(

@@ -20,7 +20,6 @@ from memory_mcp.domain.search import (
     StoredVectors,
     View,
 )
-from memory_mcp.engine.git import list_away
 from memory_mcp.engine.records import gather_all, run_beside
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
@@ -166,15 +165,14 @@ async def find_local(
     )
 
 
-async def put_elsewhere_behind(workspace: Workspace, matches: Matches, view: View) -> Matches:
+async def put_elsewhere_behind(matches: Matches, view: View) -> Matches:
     """The matches, those that do not stand on this commit behind those that do.
 
     The index knows where they lie, so neither git nor a record is asked.
     """
-    segments = list_away(workspace, view)
-    if not segments:
+    if not view.away:
         return matches
-    here = replace(view, chain=view.chain - segments)
+    here = replace(view, chain=view.chain - view.away)
     ids = [place.id for place in matches.ranked]
     banks = dict.fromkeys(matches.home[id_] for id_ in ids)
     standing = frozenset[RecordId]().union(

@@ -221,7 +221,7 @@ def _check_request(asked: _Query, limit_max: int) -> None:
 
 async def _find_local(workspace: Workspace, asked: _Query, view: View) -> SearchResults:
     matches = await find_local(workspace, asked.text, view, asked.filters, asked.ranked)
-    matches = await put_elsewhere_behind(workspace, matches, view)
+    matches = await put_elsewhere_behind(matches, view)
     if not matches.question.every:
         return SearchResults([], mode="words+table", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]

@@ -152,11 +152,11 @@ async def _compare_bank(
         if record.segment is None or record.segment in view.chain:
             # a forget's erasures are named; those of a backtrack are counted below
             gone |= {*record.supersedes, *(() if record.move else record.erases)}
-    gone |= await _find_expired_between(bank, View(view.chain, min(then, view.now)), view)
+    gone |= await _find_expired_between(bank, replace(view, now=min(then, view.now)), view)
     gone -= await bank.index.visible(gone, view) if gone else set[RecordId]()
     old = gone.difference(arrived)
     back = (
-        await _find_expired_between(bank, view, View(view.chain, then))
+        await _find_expired_between(bank, view, replace(view, now=then))
         if then > view.now
         else set[RecordId]()
     )
@@ -165,7 +165,7 @@ async def _compare_bank(
         returned = Filters(segments=view.chain - before)
         back |= set(await bank.index.find(view, returned, _AGAIN_MAX, best=True))
         left = Filters(segments=before - view.chain, kinds=MEMORY_KINDS)
-        lost = await bank.index.find(View(before, view.now), left, CHANGES_MAX)
+        lost = await bank.index.find(replace(view, chain=before), left, CHANGES_MAX)
         hidden = len(set(lost).difference(arrived))
         hidden += len({id_ for r in fresh if r.move for id_ in r.erases}.difference(arrived))
     again = await load_records(bank, sorted(back.difference(arrived)))

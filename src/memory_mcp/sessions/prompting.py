@@ -153,7 +153,7 @@ async def _find_likely(
     instructs = sort == "instruction"
     local = _keep_embedder(workspace, _reads_instructions if instructs else _is_here)
     matches = await find_local(local, text, view, Filters())
-    matches = await put_elsewhere_behind(workspace, matches, view)
+    matches = await put_elsewhere_behind(matches, view)
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.agreement >= limits.PROMPT_SCORE_MIN]
     if instructs:

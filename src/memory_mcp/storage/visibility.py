@@ -16,16 +16,18 @@ class VisibilityDialect:
 
     - `row`: the column that leads from `suppression` and `source` to an entry.
     - `own`: what a row of another bank does not meet, where banks share tables.
-    - `reachable`: an entry `r` is durable or on the chain; `on_chain` says so of a column.
-    - `void`: the exclusions whose reason holds no more. `abandoned` is asked of a row.
+    - `reachable`: an entry `r` is durable or on the chain.
+    - `counts`: what is written in one segment counts for what lies in the other.
+    - `void`: the exclusions whose reason holds no more. `abandoned` is asked of a row and of its
+      segment.
     """
 
     row: str
     own: str
     reachable: str
-    on_chain: Callable[[str], str]
+    counts: Callable[[str, str], str]
     void: str
-    abandoned: Callable[[str], str]
+    abandoned: Callable[[str, str], str]
 
 
 def build_visible(dialect: VisibilityDialect, row: str) -> str:
@@ -40,9 +42,9 @@ def build_visible(dialect: VisibilityDialect, row: str) -> str:
     AND (r.expires_at IS NULL OR r.expires_at > :now)
     AND NOT EXISTS (
         SELECT 1 FROM suppression taker
-        WHERE {d.own}taker.target = r.id AND {d.on_chain("taker.segment")}
+        WHERE {d.own}taker.target = r.id AND {d.counts("taker.segment", "r.segment")}
             AND taker.{d.row} NOT IN ({d.void}) AND NOT (
                 EXISTS (SELECT 1 FROM source WHERE source.{d.row} = taker.{d.row} AND source = r.id)
-                AND {d.abandoned(f"taker.{d.row}")}))
-    AND (NOT r.derived OR NOT {d.abandoned(row)})
+                AND {d.abandoned(f"taker.{d.row}", "taker.segment")}))
+    AND (NOT r.derived OR NOT {d.abandoned(row, "r.segment")})
 """

@@ -13,7 +13,6 @@ from memory_mcp.domain.ids import BranchName, CheckpointId, RecordId, SegmentId
 from memory_mcp.domain.outcomes import BranchTip, Correction, Point, TimelineStart
 from memory_mcp.domain.profile import find_profile_field
 from memory_mcp.domain.record import MEMORY_KINDS, Record
-from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import UnknownTargetError
 from memory_mcp.timeline.graph import select_lines
@@ -89,11 +88,10 @@ def _make_branch_point(timeline: Timeline, name: str, branch: BranchName) -> Poi
 
 def select_known(records: Sequence[Record], point: Point, now: datetime) -> list[Record]:
     """The memories that were visible at the point, in the order given."""
-    then = point.at or now
     seen = [record for record in records if _was_written(record, point)]
     return [
         record
-        for record in select_visible(seen, View(point.chain, then))
+        for record in select_visible(seen, point.view(now))
         if record.kind in MEMORY_KINDS and find_profile_field(record) is None
     ]
 

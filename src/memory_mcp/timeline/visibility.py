@@ -4,6 +4,10 @@
     suppressed  a reachable record supersedes it, or a reachable tombstone names it
     abandoned   derived from something that is unreachable, tombstoned or itself abandoned
     visible     reachable, not suppressed, not abandoned, not expired
+    away        on the chain, but not where the reader stands (`View.away`)
+
+What is away suppresses and buries only what is away as well: a replacement counts where the
+replacing record stands.
 
 Suppression asks for *reachable*, not for *visible* records: A corrected by B corrected by C must
 not bring A back. A derived memory survives the supersession of its sources (a merge supersedes its
@@ -37,24 +41,26 @@ def select_visible(records: Iterable[Record], view: View) -> list[Record]:
     """The records that are visible from this view, in the order given."""
     known = {record.id: record for record in records}
     reachable = {id_: record for id_, record in known.items() if is_reachable(record, view)}
-    buried = {
-        target
-        for record in reachable.values()
-        if record.kind == "tombstone"
-        for target in record.supersedes
+    tombstones = [record for record in reachable.values() if record.kind == "tombstone"]
+    every = {target for record in tombstones for target in record.supersedes}
+    here = {t for each in tombstones if each.segment not in view.away for t in each.supersedes}
+    abandoned = {
+        r.id
+        for r in reachable.values()
+        if _is_abandoned(r, known, reachable, every if r.segment in view.away else here)
     }
-    abandoned = {r.id for r in reachable.values() if _is_abandoned(r, known, reachable, buried)}
     suppressed = {
-        target
+        (target, away)
         for record in reachable.values()
         for target in record.supersedes
         if record.id not in abandoned
         or (record.kind != "exclusion" and target not in record.derived_from)
+        for away in {record.segment in view.away, True}
     }
     return [
         record
         for record in reachable.values()
-        if record.id not in suppressed
+        if (record.id, record.segment in view.away) not in suppressed
         and record.id not in abandoned
         and (record.expires_at is None or record.expires_at > view.now)
     ]

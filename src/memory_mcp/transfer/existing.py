@@ -9,7 +9,7 @@ from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Timeline
-from memory_mcp.engine.git import choose_segment
+from memory_mcp.engine.git import choose_segment, explain_elsewhere, select_here
 from memory_mcp.engine.head import load_head_to_write, make_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
@@ -49,13 +49,15 @@ class Inventory:
 class ExistingRecords:
     """The existing records with the same id, or the same statement, as incoming ones.
 
-    `successors` are the records that superseded or buried one of the same id.
+    `successors` are the records that superseded or buried one of the same id; `elsewhere` says of
+    those that do not stand on this commit of git where they do.
     """
 
     inventory: Inventory
     same_id: Mapping[RecordId, Record]
     visible: AbstractSet[RecordId]
     successors: Mapping[RecordId, Record]
+    elsewhere: Mapping[RecordId, str]
     by_statement: Mapping[tuple[Reach, str], Sequence[Record]]
 
     def find_twins(self, record: Record) -> Sequence[Record]:
@@ -69,8 +71,9 @@ class ExistingRecords:
             return "is here, and cannot be read: `memory-mcp doctor` says why"
         if (existing.statement, existing.kind) != (record.statement, record.kind):
             return f"differs from the memory of that id here: {summarise_in_line(existing)}"
-        if record.id in self.visible:
-            return ""
+        why = self.elsewhere.get(record.id, "")
+        if why or record.id in self.visible:
+            return why and f"is here, and {why}"
         successor = self.successors.get(record.id)
         if successor is None:
             return self._explain_hidden(existing)
@@ -131,7 +134,8 @@ async def load_existing(
     hidden = wanted - visible
     successors = await _find_successors(workspace, hidden, inventory) if hidden else {}
     by_statement = await _load_by_statement(workspace, inventory, records)
-    return ExistingRecords(inventory, same_id, visible, successors, by_statement)
+    elsewhere = {id_: explain_elsewhere(workspace, each) for id_, each in same_id.items()}
+    return ExistingRecords(inventory, same_id, visible, successors, elsewhere, by_statement)
 
 
 async def _find_successors(
@@ -149,7 +153,7 @@ async def _find_successors(
 async def _load_by_statement(
     workspace: Workspace, inventory: Inventory, records: Sequence[Record]
 ) -> dict[tuple[Reach, str], list[Record]]:
-    """Visible records with the statements of these, and tombstones of any bank.
+    """Visible records with the statements of these, and tombstones of any bank, that stand here.
 
     A bank whose index cannot be asked is left out, as when one memory is added.
     """
@@ -162,7 +166,7 @@ async def _load_by_statement(
                 ids = await bank.index.find(inventory.view, filters, NO_LIMIT)
             except StoreError:
                 continue
-            for record in await load_records(bank, ids):
+            for record in select_here(workspace, await load_records(bank, ids)):
                 for each in workspace.reaches if record.kind == "tombstone" else (reach,):
                     found[each, record.statement].append(record)
     return found

@@ -36,7 +36,7 @@ async def find_point(workspace: Workspace, name: str) -> Point:
 
 def view_point(workspace: Workspace, point: Point) -> View:
     """What was visible there and then."""
-    return View(chain=point.chain, now=point.at or workspace.clock.now())
+    return point.view(workspace.clock.now())
 
 
 async def read_point(workspace: Workspace, form: Any) -> Fields | Skipped:

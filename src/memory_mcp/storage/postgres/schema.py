@@ -401,9 +401,36 @@ ALTER INDEX lookup_by_lexeme SET (fastupdate = off);
 SELECT gin_clean_pending_list('lookup_by_lexeme');
 """
 
+_ABANDONED_WHERE_IT_STANDS: Final = """
+-- what is buried in segments that are away is abandoned there alone
+DROP FUNCTION IF EXISTS is_abandoned(integer, bigint, text[]);
+CREATE FUNCTION is_abandoned(of_bank integer, of_row bigint, chain text[], away text[])
+RETURNS boolean LANGUAGE plpgsql STABLE COST 1000
+SET search_path = memory_mcp
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+AS $$ BEGIN RETURN EXISTS (
+    WITH RECURSIVE up (id, made) AS (
+        SELECT source, row FROM source WHERE row = of_row
+        UNION
+        SELECT source.source, o.row FROM up
+            JOIN entry o ON o.bank = of_bank AND o.id = up.id
+            JOIN source ON source.row = o.row)
+    SELECT 1 FROM up LEFT JOIN entry o ON o.bank = of_bank AND o.id = up.id
+    WHERE (o.id IS NULL AND NOT EXISTS (
+            SELECT 1 FROM suppression s
+            WHERE s.bank = of_bank AND s.target = up.id AND s.row = up.made))
+        OR NOT (o.segment IS NULL OR o.segment = ANY(chain))
+        OR EXISTS (
+            SELECT 1 FROM suppression s
+            WHERE s.bank = of_bank AND s.target = up.id AND s.buries
+                AND (s.segment IS NULL
+                    OR s.segment = ANY(chain) AND s.segment <> ALL(away)))); END $$;
+"""
+
 MIGRATIONS: Final = (
     _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS, _PLACES,
-    _NEWEST_OF_LAYER, _LOOKED_UP,
+    _NEWEST_OF_LAYER, _LOOKED_UP, _ABANDONED_WHERE_IT_STANDS,
 )  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 

@@ -20,6 +20,12 @@ Values = dict[str, Any]
 SEGMENTS: Final = "string_to_array(:chain, ' ')"
 """The chain as an array. It is sent as one text: asyncpg looks at each element of a list."""
 
+_ELSEWHERE: Final = "string_to_array(:elsewhere, ' ')"
+_ABANDONED: Final = (
+    f"is_abandoned(:bank, {{}}, {SEGMENTS}, CASE WHEN {{}} = ANY({_ELSEWHERE}) "
+    f"THEN ARRAY[]::text[] ELSE {_ELSEWHERE} END)"
+).format
+
 # `void` are the exclusions whose reason holds no more
 CHAIN: Final = f"""WITH RECURSIVE chain AS MATERIALIZED (
         SELECT unnest({SEGMENTS}) COLLATE "C" AS segment),
@@ -27,7 +33,7 @@ CHAIN: Final = f"""WITH RECURSIVE chain AS MATERIALIZED (
         SELECT e.row FROM entry e
         WHERE e.bank = :bank AND e.kind = 'exclusion' AND e.derived
             AND (e.segment IS NULL OR e.segment IN (SELECT segment FROM chain))
-            AND is_abandoned(:bank, e.row, {SEGMENTS}))"""
+            AND {_ABANDONED("e.row", "e.segment")})"""
 
 _ON_CHAIN: Final = "({0} IS NULL OR {0} IN (SELECT segment FROM chain))"
 
@@ -43,9 +49,12 @@ VISIBLE: Final = build_visible(
         row="row",
         own="taker.bank = :bank AND ",
         reachable=REACHABLE,
-        on_chain=_ON_CHAIN.format,
+        counts=(
+            "({0} IS NULL OR {0} IN (SELECT segment FROM chain) "
+            f"AND ({{0}} <> ALL({_ELSEWHERE}) OR {{1}} = ANY({_ELSEWHERE})))"
+        ).format,
         void="SELECT row FROM void",
-        abandoned=f"is_abandoned(:bank, {{}}, {SEGMENTS})".format,
+        abandoned=_ABANDONED,
     ),
     "r.row",
 )
@@ -70,7 +79,7 @@ _CONDITIONS: Final = {
 }
 """The condition on `r` for each filter that has a value."""
 
-_OWN_PARAMETER: Final = compile_later(r"(?<![:\w]):(?!(?:bank|chain|now)\b)([a-z]\w*)")
+_OWN_PARAMETER: Final = compile_later(r"(?<![:\w]):(?!(?:bank|chain|elsewhere|now)\b)([a-z]\w*)")
 """A value of one question; the view is the same for all."""
 
 

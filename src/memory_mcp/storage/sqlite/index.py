@@ -68,9 +68,14 @@ from memory_mcp.storage.visibility import VisibilityDialect, build_visible
 Values = dict[str, str | int | frozenset[SegmentId] | None]
 T = TypeVar("T")
 
-_ABANDONED: Final = """EXISTS (
+# durable, or on the chain, and where the other stands
+_COUNTS_FOR: Final = (
+    "({0} IS NULL OR {0} IN chain AND ({0} NOT IN elsewhere OR {1} IN elsewhere))".format
+)
+
+_ABANDONED: Final = f"""EXISTS (
         WITH RECURSIVE up (id, made) AS (
-            SELECT source, record FROM source WHERE record = {row}
+            SELECT source, record FROM source WHERE record = {{row}}
             UNION
             SELECT source.source, o.rowid FROM up JOIN record o ON o.id = up.id
                 JOIN source ON source.record = o.rowid)
@@ -81,14 +86,14 @@ _ABANDONED: Final = """EXISTS (
             OR EXISTS (
                 SELECT 1 FROM suppression s
                 WHERE s.target = up.id AND s.buries
-                    AND (s.segment IS NULL OR s.segment IN chain)))"""
+                    AND {_COUNTS_FOR("s.segment", "{segment}")}))"""
 
 # the exclusions whose reason holds no more; SQLite looks for them once in each query that asks
 _VOID: Final = f"""
         SELECT e.rowid FROM record e INDEXED BY record_excluding
         WHERE e.kind = 'exclusion' AND e.derived
             AND (e.segment IS NULL OR +e.segment IN chain)
-            AND {_ABANDONED.format(row="e.rowid")}"""
+            AND {_ABANDONED.format(row="e.rowid", segment="e.segment")}"""
 
 # the + keeps SQLite from collecting whole segments where the newest few are wanted
 _REACHABLE: Final = "(+r.segment IS NULL OR +r.segment IN chain)"
@@ -98,9 +103,9 @@ VISIBLE: Final = build_visible(
         row="record",
         own="",
         reachable=_REACHABLE,
-        on_chain="({0} IS NULL OR {0} IN chain)".format,
+        counts=_COUNTS_FOR,
         void=_VOID,
-        abandoned=lambda row: _ABANDONED.format(row=row),
+        abandoned=lambda row, segment: _ABANDONED.format(row=row, segment=segment),
     ),
     "r.rowid",
 )
@@ -174,8 +179,8 @@ _CONDITIONS: Final = {
 
 
 def view_parameters(view: View) -> Values:
-    """The named values that `VISIBLE` needs; `chain` is a list of the database."""
-    return {"chain": view.chain, "now": format_time(view.now)}
+    """The named values that `VISIBLE` needs; the segments are lists of the database."""
+    return {"chain": view.chain, "elsewhere": view.away, "now": format_time(view.now)}
 
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
@@ -257,7 +262,8 @@ def build_count(filters: Filters) -> tuple[str, Values]:
         on_chain = "TRUE" if filters.durable else f"{plus}r.segment IN chain"
     counted = (
         f"SELECT r.segment, r.records FROM tally r WHERE {condition} AND {on_chain} "
-        "AND (r.hider = '' OR r.hider NOT IN ('-', '?') AND r.hider NOT IN chain) "
+        "AND (r.hider = '' OR r.hider NOT IN ('-', '?') "
+        f"AND {_COUNTS_FOR('r.hider', 'r.segment')} IS NOT TRUE) "
         f"UNION ALL SELECT r.segment, 1 {doubtful} AND r.hider = '?'"
     )
     return counted, values
@@ -488,7 +494,7 @@ _INDEX_DATABASE: Final = DatabaseSpec(
     damaged=IndexDamagedError,
     advice="The memories are safe; try again.",
     page_bytes=8_192,  # vectors of a memory are 1 to 3 kB
-    lists=("chain",),
+    lists=("chain", "elsewhere"),
     digest=DIGEST,
 )
 
