@@ -85,7 +85,11 @@ _OWN_PARAMETER: Final = compile_later(r"(?<![:\w]):(?!(?:bank|chain|elsewhere|no
 
 def view_values(view: View) -> Values:
     """The named values that `CHAIN` and `VISIBLE` need."""
-    return {"chain": _join(view.chain), "now": format_time(view.now)}
+    return {
+        "chain": _join(view.chain),
+        "elsewhere": _join(view.away),
+        "now": format_time(view.now),
+    }
 
 
 @lru_cache(maxsize=16)
