@@ -79,7 +79,8 @@ class LocalGit:
         self, trees: WorkTrees, machine: Path, disk: Disk, environment: Mapping[str, str]
     ) -> None:
         self._trees = trees
-        self._tree, self._dir = trees.own.folder, trees.own.git_dir
+        self._tree, self._dir = trees.own.root, trees.own.git_dir
+        self._within = f"{Path(trees.within).as_posix()}/" if trees.within else ""
         self._common = trees.main.git_dir
         self.name = self._dir
         self._disk = disk
@@ -319,7 +320,7 @@ class LocalGit:
         return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
 
     def list_versions(self, path: str, since: str) -> Sequence[FileVersion]:
-        found: list[FileVersion] = []
+        found, path = list[FileVersion](), self._within + path
         for _ in range(_NAMES_MAX):
             found += self._list_named(path, since)[bool(found) :]
             last = found[-1] if found else None
@@ -384,14 +385,20 @@ class LocalGit:
         listed = self._ask(
             ["diff-index", "--cached", "-z", "-M", "--diff-filter=R", "--name-status", since]
         ).split("\0")
-        return dict(zip(listed[1::3], listed[2::3], strict=False))
+        olds, news = map(self._name_within, listed[1::3]), map(self._name_within, listed[2::3])
+        return {old: new for old, new in zip(olds, news, strict=False) if old and new}
+
+    def _name_within(self, path: str) -> str:
+        """The name from the project's folder of a file that git names; '' of one outside of it."""
+        return path.removeprefix(self._within) if path.startswith(self._within) else ""
 
     def list_untracked(self, ending: str) -> Sequence[str]:
+        below = re.sub(r"[*?\[\\]", r"\\\g<0>", self._within)
         listed = self._ask(
             ["--work-tree", self._tree, "ls-files", "--full-name", "--others", "--exclude-standard",
-             "-z", "--", f":(top,glob)**/*{ending}"]
+             "-z", "--", f":(top,glob){below}**/*{ending}"]
         )  # fmt: skip
-        return listed.split("\0")[:-1]
+        return [self._name_within(path) for path in listed.split("\0")[:-1]]
 
     def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
@@ -443,11 +450,12 @@ class LocalGit:
     def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]:
         if not commits:
             return []
+        named = f":(literal,top){self._trees.records}"
         # of a commit that is given with another one, git shows what it has beyond that
         pairs = [f"{commit} {here}" for commit in commits]
         listed = self._ask(
             ["-c", "core.quotePath=false", "diff-tree", "--stdin", "-r", "--no-renames", "--",
-             "*.json"],
+             named],
             pairs,
         )  # fmt: skip
         changes: dict[str, list[_RecordChange]] = {commit: [] for commit in commits}
@@ -457,7 +465,8 @@ class LocalGit:
                 into = changes.get(line.strip(), [])
             elif found := _parse_change(line):
                 into.append(found)
-        return [_sum_up(changes[commit]) for commit in commits]
+        top = ":/" if self._within else ""  # so that git finds the folder from any
+        return [_sum_up(changes[commit], top) for commit in commits]
 
     def find_memories(self, objects: Collection[str]) -> set[str]:
         some = sorted(objects)[:_RECORDS_MAX]
@@ -509,12 +518,12 @@ def _parse_change(line: str) -> _RecordChange | None:
     return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
 
 
-def _sum_up(changes: Sequence[_RecordChange]) -> CommittedRecords:
+def _sum_up(changes: Sequence[_RecordChange], top: str) -> CommittedRecords:
     beyond = [each for each in changes if not each.lacks]
     return CommittedRecords(
         beyond={each.id: each.blob for each in beyond},
         lacks={each.id: each.blob for each in changes if each.lacks},
-        folder=beyond[0].folder if beyond else "",
+        folder=f"{top}{beyond[0].folder}" if beyond else "",
     )
 
 
