@@ -248,12 +248,12 @@ class LocalGit:
         if len(cuts) > _CUTS_MAX:
             return set()
         for cut in cuts:  # what comes after each of them lies before none
-            lines = [*sorted(self._find_there(away)), f"^{cut}"]
+            lines = [*sorted(self.find_known(away)), f"^{cut}"]
             away &= set(self._ask(["rev-list", "--ancestry-path", "--stdin"], lines).split())
         return away
 
     def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
-        there = self._find_there(commits)
+        there = self.find_known(commits)
         beyond = [*sorted(there), *(f"^{head}" for head in heads)]
         return there.difference(self._ask(["rev-list", "--stdin"], beyond).split() if there else ())
 
@@ -261,11 +261,18 @@ class LocalGit:
         """The commits whose parents a shallow clone does not have."""
         return read_git_text(self._cuts, self._common, _REFLOG_BYTES_MAX).split()
 
-    def _find_there(self, commits: Collection[str]) -> set[str]:
-        """Those of these commits that git still has."""
+    def find_known(self, commits: Collection[str]) -> set[str]:
         asked = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
         known = self._ask(asked, sorted(commits)) if commits else ""
         return {line.split()[0] for line in known.splitlines() if line.endswith(" commit")}
+
+    def find_replaced(self, seen: Mapping[str, str]) -> set[str]:
+        known = self.find_known({*seen.values()})
+        lost = {branch for branch, commit in seen.items() if commit not in known}
+        return lost & {"", *self._list_branches()} if lost else lost
+
+    def _list_branches(self) -> Sequence[str]:
+        return self._ask(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"]).split()
 
     def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]:
         left = self.list_left()
@@ -430,7 +437,7 @@ class LocalGit:
         listed = self._ask(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
         for name in listed.splitlines():
             left.pop(name, None)
-        there = self._find_there({*left.values()})
+        there = self.find_known({*left.values()})
         apart = ["rev-list", "--not", "--branches", "HEAD", "--not", "--stdin"]
         lost = set(self._ask(apart, sorted(there)).split() if there else ())
         newest = [(name, commit) for name, commit in left.items() if commit in lost]
