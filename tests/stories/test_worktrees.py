@@ -349,3 +349,20 @@ async def test_a_submodule_stands_for_itself(
     assert find_main_work_tree(str(main / "lib")) == str(main / "lib")
     async with agent(settings, "auto") as client:
         assert await recalled(client) == [OURS]
+
+
+async def test_a_work_tree_that_is_moved_keeps_its_memories_for_a_session_in_another(
+    settings: Settings, main: Path, tree: Path, tmp_path: Path
+) -> None:
+    """Git notes the new place beside the old name; the list of work trees is as it was."""
+    async with agent(of(settings, tree), "auto") as there:
+        await add(there, OURS)
+    commit_all(tree, "with its record")
+    async with agent(settings, "auto") as here:
+        assert await recalled(here) == [OURS]
+        git(main, "worktree", "move", str(tree), str(tmp_path / "moved"))
+        assert await recalled(here) == [OURS]
+        async with agent(of(settings, tmp_path / "moved"), "auto") as moved:
+            await add(moved, "Carts live in Redis.")
+        commit_all(tmp_path / "moved", "with another")
+        assert set(await recalled(here)) == {OURS, "Carts live in Redis."}

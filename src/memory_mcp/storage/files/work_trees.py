@@ -83,14 +83,22 @@ class WorkTrees:
         self._tracked: dict[str, tuple[object, frozenset[str]]] = {}
 
     def list_all(self) -> Sequence[WorkTree]:
-        """Every work tree that is there, listed again only if git added or removed one."""
-        stamp = stamp_file(self._listing) if self._listing else None
+        """Every work tree that is there, listed again only if git added, removed or moved one."""
+        stamp = self._stamp_listing(self._listed[1])
         if self._listed[0] != stamp or not self._listed[1]:
             found = {self.own.git_dir: self.own}
-            for tree in (self.main, *(self._list_linked() if stamp else ())):
+            for tree in (self.main, *(self._list_linked() if self._listing else ())):
                 found.setdefault(tree.git_dir, tree)
-            self._listed = stamp, tuple(found.values())
+            trees = tuple(found.values())
+            self._listed = self._stamp_listing(trees), trees
         return self._listed[1]
+
+    def _stamp_listing(self, trees: Sequence[WorkTree]) -> object:
+        """What changes with the list, and with the file that says where each of these is."""
+        if not self._listing:
+            return None
+        pointers = (os.path.join(each.git_dir, "gitdir") for each in trees)
+        return stamp_file(self._listing), *map(stamp_file, pointers)
 
     def _list_linked(self) -> list[WorkTree]:
         """Those that the repository lists, if they name it, too."""
