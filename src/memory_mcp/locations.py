@@ -181,8 +181,9 @@ def find_main_folder(folder: str) -> str:
 
 
 def find_main_work_tree(work_tree: str) -> str:
-    """The main work tree of a clone, or its bare repository.
+    """The main work tree of a clone; of a bare one the folder around it, or the repository.
 
+    The folder around counts if its `.git` leads there, and no memory was begun in the repository.
     A linked work tree is accepted only if the repository that it names lists it: a `.git` file may
     point anywhere, but a stranger cannot write into that repository. A main work tree that does not
     hold its repository is accepted only if both name each other. Everything else stands for itself,
@@ -213,7 +214,9 @@ def find_main_work_tree(work_tree: str) -> str:
             f"{work_tree} is linked to a repository that does not say where its main work tree, "
             'which has the memory, is. Run `git config core.worktree "$PWD"` in that one'
         )
-    return common
+    around = os.path.dirname(common)
+    begun = os.path.isdir(os.path.join(common, STATE_FOLDER))
+    return around if find_bare_git_dir(around) == common and not begun else common
 
 
 def find_git_dir(work_tree: str) -> str:
@@ -235,6 +238,13 @@ def find_git_dir(work_tree: str) -> str:
         return git_dir if known else ""
     apart = os.path.basename(git_dir) != ".git" and os.path.isfile(os.path.join(git_dir, "HEAD"))
     return git_dir if apart and _read_core(git_dir, "bare").lower() in _NO else ""
+
+
+def find_bare_git_dir(folder: str) -> str:
+    """The bare repository in a folder of its work trees, if the folder's `.git` leads to it."""
+    git_dir = _read_pointer(folder)
+    inside = bool(git_dir) and os.path.dirname(git_dir) == os.path.realpath(folder)
+    return git_dir if inside and _read_core(git_dir, "bare").lower() not in ("", *_NO) else ""
 
 
 def find_git_dir_around(folder: str) -> str:

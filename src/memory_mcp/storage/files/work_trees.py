@@ -25,6 +25,7 @@ from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import (
     WORK_TREES,
+    find_bare_git_dir,
     find_common_git_dir,
     find_git_dir,
     locate_in_tree,
@@ -72,7 +73,8 @@ class WorkTrees:
         self._environment = environment
         root, self.within = locate_in_tree(str(work_tree))
         git_dir = find_git_dir(root) if root else ""
-        common = find_common_git_dir(git_dir) if git_dir else ""
+        bare = find_bare_git_dir(root) if root and not git_dir else ""
+        common = find_common_git_dir(git_dir) if git_dir else bare
         self.own = WorkTree(root, str(work_tree), git_dir)
         self.main = WorkTree("", str(main), common) if common != git_dir else self.own
         self.records = os.path.normpath(os.path.join(self.within, records)).replace(os.sep, "/")
@@ -122,7 +124,7 @@ class WorkTrees:
 
     def list_tracked(self, tree: WorkTree) -> frozenset[str]:
         """The names of records in git's index of that tree."""
-        stamp = stamp_file(tree.index)
+        stamp = stamp_file(tree.index) if tree.git_dir else None
         known = self._tracked.get(tree.git_dir)
         if known is None or known[0] != stamp:
             data = read_index(tree.index, tree.git_dir) if stamp else b""
