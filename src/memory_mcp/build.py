@@ -186,11 +186,11 @@ def build_workspace(
     places = find_project_folders(settings, start)
     writer = _make_private(settings, disk)
     trees_of_process = (places.project_dir, places.work_tree)
-    writer.roots = tuple(dict.fromkeys(each for each in trees_of_process if each))
+    writer.roots = tuple(dict.fromkeys(_find_root(each) for each in trees_of_process if each))
     writer.private = (*writer.private, places.machine_dir)
     writer.settings = places.settings
     owned = _build_owned(settings, places, writer)
-    trees = _find_trees(places)
+    trees = _find_trees(settings, places)
     open_records = _make_opener(settings, places, trees, owned, writer)
     stores = (
         _build_local_stores(settings, places, open_records(False), owned, writer)  # noqa: FBT003
@@ -264,11 +264,17 @@ def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
         _make_private(settings, disk).prepare(settings.project_dir)
 
 
-def _find_trees(places: ProjectFolders) -> WorkTrees | None:
-    """The work trees that share the project's memory; None without a project."""
-    if places.work_tree is None or places.project_dir is None:
+def _find_trees(settings: Settings, places: ProjectFolders) -> WorkTrees | None:
+    """The work trees that share the project's memory; None without a checkout of one."""
+    if places.work_tree is None or places.project_dir is None or settings.project_name:
         return None
-    return WorkTrees(places.work_tree, places.project_dir, os.environ)
+    records = os.path.relpath(places.memory_dir, places.project_dir)
+    return WorkTrees(places.work_tree, places.project_dir, os.environ, records)
+
+
+def _find_root(folder: Path) -> Path:
+    """The folder, or what there is of its path: on its branch a work tree may not have it."""
+    return next((each for each in (folder, *folder.parents) if each.is_dir()), folder)
 
 
 _OpenRecords = Callable[[bool], LocalRecords | WorkTreeRecords]
@@ -289,7 +295,7 @@ def _make_opener(
     def open_folder(tree: str) -> RecordFolder:
         root = places.memory_dir if tree == project else Path(tree, *RECORDS_FOLDER)
         if tree:
-            disk.roots = tuple(dict.fromkeys((*disk.roots, Path(tree))))
+            disk.roots = tuple(dict.fromkeys((*disk.roots, _find_root(Path(tree)))))
         return RecordFolder(root, tree, setting=disk.setting_of(root))
 
     def open_records(strangers: bool) -> LocalRecords | WorkTreeRecords:  # noqa: FBT001

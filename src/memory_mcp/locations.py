@@ -127,6 +127,18 @@ def find_work_tree(start: str) -> str:
     return folder
 
 
+def locate_in_tree(folder: str) -> tuple[str, str]:
+    """The git work tree that holds the folder, and the path from there; '' twice outside of one.
+
+    As git does, it goes up from where the folder really is.
+    """
+    if os.path.lexists(os.path.join(folder, ".git")):
+        return folder, ""
+    real = os.path.realpath(folder)
+    tree = find_work_tree(real)
+    return (tree, os.path.relpath(real, tree)) if tree else ("", "")
+
+
 def find_project(start: str, state_home: str) -> str:
     """The nearest folder, from this one up, that is a git work tree or has a memory begun here.
 
@@ -161,9 +173,17 @@ def find_untrusted_roots(path: str, project: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, outermost] if outermost else found))
 
 
-def find_main_work_tree(work_tree: str) -> str:
-    """The one folder for all work trees of a clone: the main one, or that of a bare repository.
+def find_main_folder(folder: str) -> str:
+    """The one folder for all work trees of a clone: the same one in the main work tree."""
+    tree, within = locate_in_tree(folder)
+    main = find_main_work_tree(tree) if tree else ""
+    return folder if main == tree else os.path.join(main, within) if within else main
 
+
+def find_main_work_tree(work_tree: str) -> str:
+    """The main work tree of a clone; of a bare one the folder around it, or the repository.
+
+    The folder around counts if its `.git` leads there, and no memory was begun in the repository.
     A linked work tree is accepted only if the repository that it names lists it: a `.git` file may
     point anywhere, but a stranger cannot write into that repository. A main work tree that does not
     hold its repository is accepted only if both name each other. Everything else stands for itself,
@@ -194,20 +214,43 @@ def find_main_work_tree(work_tree: str) -> str:
             f"{work_tree} is linked to a repository that does not say where its main work tree, "
             'which has the memory, is. Run `git config core.worktree "$PWD"` in that one'
         )
-    return common
+    around = os.path.dirname(common)
+    begun = os.path.isdir(os.path.join(common, STATE_FOLDER))
+    return around if find_bare_git_dir(around) == common and not begun else common
 
 
 def find_git_dir(work_tree: str) -> str:
-    """The git folder of a work tree; '' if its `.git` leads to one that does not list it."""
+    """The git folder of a work tree; '' if its `.git` leads to one that belongs to another.
+
+    The folder of a linked work tree, or of a submodule, names the work tree that it belongs to. One
+    that lies elsewhere and names none belongs to any that leads to it; but not if it is bare, or
+    lies in a work tree of its own.
+    """
     dot_git = os.path.join(work_tree, ".git")
     if os.path.isdir(dot_git) and not os.path.islink(dot_git):
         return os.path.realpath(dot_git)
     git_dir = _read_pointer(work_tree)
     if not git_dir:
         return ""
-    listed = _read_listing(git_dir) == os.path.realpath(dot_git)
-    known = listed or _read_work_tree(git_dir) == os.path.realpath(work_tree)
-    return git_dir if known else ""
+    listed, named = _read_listing(git_dir), _read_work_tree(git_dir)
+    if listed or named:
+        known = listed == os.path.realpath(dot_git) or named == os.path.realpath(work_tree)
+        return git_dir if known else ""
+    apart = os.path.basename(git_dir) != ".git" and os.path.isfile(os.path.join(git_dir, "HEAD"))
+    return git_dir if apart and _read_core(git_dir, "bare").lower() in _NO else ""
+
+
+def find_bare_git_dir(folder: str) -> str:
+    """The bare repository in a folder of its work trees, if the folder's `.git` leads to it."""
+    git_dir = _read_pointer(folder)
+    inside = bool(git_dir) and os.path.dirname(git_dir) == os.path.realpath(folder)
+    return git_dir if inside and _read_core(git_dir, "bare").lower() not in ("", *_NO) else ""
+
+
+def find_git_dir_around(folder: str) -> str:
+    """The git folder of the work tree that holds the folder; '' outside of one."""
+    tree, _ = locate_in_tree(folder)
+    return find_git_dir(tree) if tree else ""
 
 
 def find_common_git_dir(git_dir: str) -> str:

@@ -349,3 +349,53 @@ async def test_a_submodule_stands_for_itself(
     assert find_main_work_tree(str(main / "lib")) == str(main / "lib")
     async with agent(settings, "auto") as client:
         assert await recalled(client) == [OURS]
+
+
+async def test_a_work_tree_that_is_moved_keeps_its_memories_for_a_session_in_another(
+    settings: Settings, main: Path, tree: Path, tmp_path: Path
+) -> None:
+    """Git notes the new place beside the old name; the list of work trees is as it was."""
+    async with agent(of(settings, tree), "auto") as there:
+        await add(there, OURS)
+    commit_all(tree, "with its record")
+    async with agent(settings, "auto") as here:
+        assert await recalled(here) == [OURS]
+        git(main, "worktree", "move", str(tree), str(tmp_path / "moved"))
+        assert await recalled(here) == [OURS]
+        async with agent(of(settings, tmp_path / "moved"), "auto") as moved:
+            await add(moved, "Carts live in Redis.")
+        commit_all(tmp_path / "moved", "with another")
+        assert set(await recalled(here)) == {OURS, "Carts live in Redis."}
+
+
+async def test_a_bare_repository_in_a_folder_of_its_work_trees_holds_no_memory(
+    settings: Settings, main: Path, tmp_path: Path
+) -> None:
+    """The folder around it has the memory: its `.git` says that the repository is its own."""
+    folder = tmp_path / "many"
+    git(tmp_path, "clone", "--quiet", "--bare", str(main), str(folder / ".bare"))
+    (folder / ".git").write_text("gitdir: ./.bare\n", "utf-8")
+    git(folder, "worktree", "add", "--quiet", "main")
+    git(folder, "worktree", "add", "--quiet", "-b", "feature", "feature")
+    async with agent(of(settings, folder / "main"), "auto") as one:
+        await add(one, OURS)
+        async with agent(of(settings, folder / "feature"), "auto") as other:
+            assert await recalled(other) == [OURS]
+        async with agent(of(settings, folder), "auto") as around:
+            assert await recalled(around) == [OURS]
+    assert [found["content"] for found in memories(folder)] == [OURS]
+    assert not (folder / ".bare" / ".claude").exists()
+    assert not (folder / ".bare" / ".state").exists()
+
+
+def test_a_memory_that_was_begun_in_a_bare_repository_stays_there(
+    settings: Settings, main: Path, tmp_path: Path
+) -> None:
+    """Nobody may lose it."""
+    folder = tmp_path / "many"
+    git(tmp_path, "clone", "--quiet", "--bare", str(main), str(folder / ".bare"))
+    (folder / ".git").write_text("gitdir: ./.bare\n", "utf-8")
+    git(folder, "worktree", "add", "--quiet", "main")
+    (folder / ".bare" / ".state").mkdir()
+    found = find_project_folders(of(settings, folder / "main"))
+    assert found.project_dir == folder / ".bare"

@@ -16,7 +16,7 @@ from memory_mcp.locations import (
     STATE_FOLDER,
     LostWorkTreeError,
     find_machine_folder,
-    find_main_work_tree,
+    find_main_folder,
     find_project,
     resolve_path,
 )
@@ -33,7 +33,8 @@ _SLUG_CHARS_MAX: Final = 100
 class ProjectFolders:
     """The folders of this process, and the scope of its memories.
 
-    - `work_tree` is where this process runs; `project_dir` its main work tree, if it is linked.
+    - `work_tree` is the folder of this process: a work tree, or one in it. `project_dir` is the
+      same one in the main work tree, where it may not be there.
     - `remote` is the name that the repository gives the project; nobody has vouched for it.
     - `machine_dir` holds what only this machine writes about the project, outside of both.
     - `settings` are folders, each with the setting that moves it.
@@ -71,7 +72,7 @@ def find_project_folders(settings: Settings, start: Path | None = None) -> Proje
         work_tree = Path(found) if found else None
     lost = ""
     try:
-        project_dir = Path(find_main_work_tree(str(work_tree))) if work_tree else None
+        project_dir = Path(find_main_folder(str(work_tree))) if work_tree else None
     except LostWorkTreeError as error:
         project_dir, work_tree, lost = None, None, f"{error}, then start again. {READ_ONLY}"
     remote = read_remote_name(project_dir) if project_dir else ""

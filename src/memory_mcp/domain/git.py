@@ -319,9 +319,10 @@ class GitState(FrozenModel):
     that no commit has closed yet; `closed` are open segments in which nothing more is written,
     because git has their records. `reverts` maps a commit to those that reverted it, `lost` one
     that its branch left to what became of it there. `offered` is what was offered before. `rewound`
-    are the memories that are marked as written in turns that the user took back. `renamed` are
-    branches that have another name, in this order. `with_code`: records were committed with the
-    code at some look. `told` is by work tree, while git is followed.
+    are the memories that are marked as written in turns that the user took back. `unproved` are
+    commits of a history in whose place there is another: that HEAD does not reach them says
+    nothing. `renamed` are branches that have another name, in this order. `with_code`: records were
+    committed with the code at some look. `told` is by work tree, while git is followed.
     """
 
     trees: dict[str, SeenTree] = field(default_factory=dict[str, SeenTree])
@@ -335,6 +336,7 @@ class GitState(FrozenModel):
     )
     lost: dict[str, Literal["dropped", "reverted"]] = field(default_factory=dict[str, Loss])
     renamed: tuple[RenamedBranch, ...] = ()
+    unproved: Annotated[frozenset[Commit], _Many] = frozenset()
     offered: tuple[str, ...] = ()
     rewound: RecordIds = ()
     event: GitEvent | None = None

@@ -477,6 +477,7 @@ async def _update_standing(
     if unasked:
         with suppress(GitSilentError):
             away |= await asyncio.to_thread(git.history.find_away, unasked, tree.heads)
+    away -= state.unproved
     owner = tree.find_owner(git.history.name)
     find = partial(
         find_standing, timeline, tree.branch, owner,

@@ -24,6 +24,7 @@ from memory_mcp.domain.git import (
 )
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.timeline import Anchor
+from memory_mcp.engine.git_replaced import forget_replaced
 from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen, mutable
 from memory_mcp.ports import GitHistory
@@ -130,8 +131,10 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     Raises:
         GitSilentError: git could not say what HEAD reaches.
     """
+    state = forget_replaced(git, state, known.anchors)
+    anchors = [each for each in known.anchors if each.commit not in state.unproved]
     look = _Look(git, place, known, dict(state.branches), dict(state.claims),
-                 dict(state.reverts), dict(state.lost), set(state.closed), [*known.anchors],
+                 dict(state.reverts), dict(state.lost), set(state.closed), anchors,
                  [*state.renamed], _list_orphans(git, place, state))  # fmt: skip
     owners = {owner for each in state.claims.values() for owner in each}
     seen = state.trees.get(git.name)

@@ -7,7 +7,7 @@ from typing import Final
 from memory_mcp import rendered
 from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
-from memory_mcp.locations import find_git_dir, resolve_path
+from memory_mcp.locations import find_git_dir_around, resolve_path
 from memory_mcp.patterns import compile_later
 
 CONTEXT_UNITS_MAX: Final = 9_600
@@ -64,7 +64,7 @@ def _is_made_here(found: rendered.Rendered, place: Place) -> bool:
     ):
         return False
     head = next(iter(watched["git"]), "")
-    if head and os.path.dirname(head) != find_git_dir(place.work_tree):
+    if head and os.path.dirname(head) != find_git_dir_around(place.work_tree):
         return False  # another work tree stands on another commit
     made_for = (watched["user"], watched["team"], _home(watched["home"]))
     return made_for == (place.user, place.team, _home(place.home))

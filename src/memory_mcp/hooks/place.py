@@ -14,7 +14,7 @@ from memory_mcp.locations import (
     STATE_FOLDER,
     explain_unusable_folder,
     find_machine_folder,
-    find_main_work_tree,
+    find_main_folder,
     find_project,
     find_state_home,
 )
@@ -36,8 +36,8 @@ class Place(NamedTuple):
     `state` is the folder of the head; `machine` that of what only this machine writes: events for
     the server, notes of each session and the rendered bootstrap. `meta`: nothing may be written.
     `interval`: turns between two reminders. `user` is whose memory it is, `home` the folder that
-    MEMORY_HOME names, if it does, `team` what MEMORY_TEAM names. `work_tree` is the session's own,
-    `project` the main one of its clone; `client` is the client's own folder.
+    MEMORY_HOME names, if it does, `team` what MEMORY_TEAM names. `work_tree` is the session's own
+    folder, `project` the same in the main work tree; `client` is the client's own folder.
     """
 
     enabled: bool
@@ -78,7 +78,7 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
     branch = get("MEMORY_BRANCH") or "main"
     state_home = find_state_home(environment, home)
     work_tree = _find_work_tree(get, environment, event, state_home) if enabled else ""
-    project = find_main_work_tree(work_tree) if work_tree else ""
+    project = find_main_folder(work_tree) if work_tree else ""
     state = os.path.join(project, STATE_FOLDER) if project else ""
     if enabled and (named := get("MEMORY_STATE_DIR")):
         state = _require_folder("MEMORY_STATE_DIR", named, environment)

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 
 from memory_mcp.domain.code_files import CodeFile, FileVersion
 from memory_mcp.errors import GitSilentError
-from memory_mcp.locations import find_git_dir
+from memory_mcp.locations import find_git_dir, locate_in_tree
 from memory_mcp.patterns import compile_later
 from memory_mcp.ports.code import FOLDER, NOT_THERE, SIMILAR_MAX
 from memory_mcp.safe_files import UnsafeFileError, read_file
@@ -94,17 +94,19 @@ def _read(known: tuple[object, Future[T], T], *, wait: bool) -> T:
 
 
 class LocalCode:
-    """Implements `ports.CodeFiles` over a work tree."""
+    """Implements `ports.CodeFiles` over a work tree, or a folder in one."""
 
     def __init__(
         self,
-        work_tree: Path,
+        folder: Path,
         find_renames: Callable[[str], Mapping[str, str]] = lambda _: {},
         list_untracked: Callable[[str], Sequence[str]] = lambda _: (),
         list_versions: Callable[[str, str], Sequence[FileVersion]] = lambda _, __: (),
     ) -> None:
-        self._root = str(work_tree)
-        self._git_dir = find_git_dir(self._root)
+        self._root = str(folder)
+        tree, within = locate_in_tree(self._root)
+        self._git_dir = find_git_dir(tree) if tree else ""
+        self._within = f"{Path(within).as_posix()}/" if within else ""
         self._moves = os.path.join(self._git_dir, "logs", "HEAD")
         self._known: OrderedDict[str, tuple[object, CodeFile]] = OrderedDict()
         self._index: tuple[object, bytes] = (None, b"")
@@ -174,7 +176,8 @@ class LocalCode:
         ending = os.path.splitext(name)[1]
         here = self._list_folder(folder) if ".." not in path.split("/") else []
         beside = [each for each in here if each.endswith(ending)]
-        named = _find_named(self._load_index(), name)
+        listed = _find_named(self._load_index(), name)
+        named = [each for path in listed if (each := self._name_within(path))]
         found = dict.fromkeys([*named[:SIMILAR_MAX], *beside])
         return [each for each in found if each != path][:SIMILAR_MAX]
 
@@ -269,7 +272,11 @@ class LocalCode:
         return stamp_file(os.path.join(self._git_dir, "index"))
 
     def find_blob(self, blob: str) -> str:
-        return _find_name(self._load_index(), bytes.fromhex(blob))
+        return self._name_within(_find_name(self._load_index(), bytes.fromhex(blob)))
+
+    def _name_within(self, path: str) -> str:
+        """The name from the folder of a file that git names; '' of one outside of it."""
+        return path.removeprefix(self._within) if path.startswith(self._within) else ""
 
     def find_left_out(self, path: str) -> str:
         return _find_left_out(self._load_index(), path)

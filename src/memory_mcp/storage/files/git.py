@@ -88,7 +88,8 @@ class LocalGit:
         self, trees: WorkTrees, machine: Path, disk: Disk, environment: Mapping[str, str]
     ) -> None:
         self._trees = trees
-        self._tree, self._dir = trees.own.folder, trees.own.git_dir
+        self._tree, self._dir = trees.own.root, trees.own.git_dir
+        self._within = f"{Path(trees.within).as_posix()}/" if trees.within else ""
         self._common = trees.main.git_dir
         self.name = self._dir
         self._disk = disk
@@ -282,14 +283,14 @@ class LocalGit:
         if len(cuts) > _CUTS_MAX:
             return set()
         for cut in cuts:  # what comes after each of them lies before none
-            lines = [*sorted(self._find_there(away)), f"^{cut}"]
+            lines = [*sorted(self.find_known(away)), f"^{cut}"]
             away &= set(self._ask(["rev-list", "--ancestry-path", "--stdin"], lines).split())
         return away
 
     def find_reached(self, commits: Collection[str], heads: Collection[str]) -> set[str]:
         if not heads:
             return set()
-        there = self._find_there(commits)
+        there = self.find_known(commits)
         beyond = [*sorted(there), *(f"^{head}" for head in heads)]
         return there.difference(self._ask(["rev-list", "--stdin"], beyond).split() if there else ())
 
@@ -297,11 +298,18 @@ class LocalGit:
         """The commits whose parents a shallow clone does not have."""
         return read_git_text(self._cuts, self._common, _REFLOG_BYTES_MAX).split()
 
-    def _find_there(self, commits: Collection[str]) -> set[str]:
-        """Those of these commits that git still has."""
+    def find_known(self, commits: Collection[str]) -> set[str]:
         asked = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
         known = self._ask(asked, sorted(commits)) if commits else ""
         return {line.split()[0] for line in known.splitlines() if line.endswith(" commit")}
+
+    def find_replaced(self, seen: Mapping[str, str]) -> set[str]:
+        known = self.find_known({*seen.values()})
+        lost = {branch for branch, commit in seen.items() if commit not in known}
+        return lost & {"", *self._list_branches()} if lost else lost
+
+    def _list_branches(self) -> Sequence[str]:
+        return self._ask(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"]).split()
 
     def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]:
         left = self.list_left()
@@ -358,7 +366,7 @@ class LocalGit:
         return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
 
     def list_versions(self, path: str, since: str) -> Sequence[FileVersion]:
-        found: list[FileVersion] = []
+        found, path = list[FileVersion](), self._within + path
         for _ in range(_NAMES_MAX):
             found += self._list_named(path, since)[bool(found) :]
             last = found[-1] if found else None
@@ -423,14 +431,20 @@ class LocalGit:
         listed = self._ask(
             ["diff-index", "--cached", "-z", "-M", "--diff-filter=R", "--name-status", since]
         ).split("\0")
-        return dict(zip(listed[1::3], listed[2::3], strict=False))
+        olds, news = map(self._name_within, listed[1::3]), map(self._name_within, listed[2::3])
+        return {old: new for old, new in zip(olds, news, strict=False) if old and new}
+
+    def _name_within(self, path: str) -> str:
+        """The name from the project's folder of a file that git names; '' of one outside of it."""
+        return path.removeprefix(self._within) if path.startswith(self._within) else ""
 
     def list_untracked(self, ending: str) -> Sequence[str]:
+        below = re.sub(r"[*?\[\\]", r"\\\g<0>", self._within)
         listed = self._ask(
             ["--work-tree", self._tree, "ls-files", "--full-name", "--others", "--exclude-standard",
-             "-z", "--", f":(top,glob)**/*{ending}"]
+             "-z", "--", f":(top,glob){below}**/*{ending}"]
         )  # fmt: skip
-        return listed.split("\0")[:-1]
+        return [self._name_within(path) for path in listed.split("\0")[:-1]]
 
     def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None:
         listed = self._ask(["diff-tree", "-r", "-z", "--no-renames", old, new]).split("\0")
@@ -462,7 +476,7 @@ class LocalGit:
         listed = self._ask(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
         for name in listed.splitlines():
             left.pop(name, None)
-        there = self._find_there({*left.values()})
+        there = self.find_known({*left.values()})
         apart = ["rev-list", "--not", "--branches", "HEAD", "--not", "--stdin"]
         lost = set(self._ask(apart, sorted(there)).split() if there else ())
         newest = [(name, commit) for name, commit in left.items() if commit in lost]
@@ -482,11 +496,12 @@ class LocalGit:
     def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]:
         if not commits:
             return []
+        named = f":(literal,top){self._trees.records}"
         # of a commit that is given with another one, git shows what it has beyond that
         pairs = [f"{commit} {here}" for commit in commits]
         listed = self._ask(
             ["-c", "core.quotePath=false", "diff-tree", "--stdin", "-r", "--no-renames", "--",
-             "*.json"],
+             named],
             pairs,
         )  # fmt: skip
         changes: dict[str, list[_RecordChange]] = {commit: [] for commit in commits}
@@ -496,7 +511,8 @@ class LocalGit:
                 into = changes.get(line.strip(), [])
             elif found := _parse_change(line):
                 into.append(found)
-        return [_sum_up(changes[commit]) for commit in commits]
+        top = ":/" if self._within else ""  # so that git finds the folder from any
+        return [_sum_up(changes[commit], top) for commit in commits]
 
     def find_memories(self, objects: Collection[str]) -> set[str]:
         some = sorted(objects)[:_RECORDS_MAX]
@@ -548,12 +564,12 @@ def _parse_change(line: str) -> _RecordChange | None:
     return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
 
 
-def _sum_up(changes: Sequence[_RecordChange]) -> CommittedRecords:
+def _sum_up(changes: Sequence[_RecordChange], top: str) -> CommittedRecords:
     beyond = [each for each in changes if not each.lacks]
     return CommittedRecords(
         beyond={each.id: each.blob for each in beyond},
         lacks={each.id: each.blob for each in changes if each.lacks},
-        folder=beyond[0].folder if beyond else "",
+        folder=f"{top}{beyond[0].folder}" if beyond else "",
     )
 
 

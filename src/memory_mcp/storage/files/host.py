@@ -17,7 +17,13 @@ from memory_mcp.domain.ids import RecordId, format_uuid
 from memory_mcp.domain.limits import NAME_CHARS_MAX
 from memory_mcp.domain.normalise import find_hidden_character
 from memory_mcp.domain.record import Origin
-from memory_mcp.locations import find_common_git_dir, find_git_dir, read_git_text
+from memory_mcp.locations import (
+    find_common_git_dir,
+    find_git_dir,
+    find_git_dir_around,
+    locate_in_tree,
+    read_git_text,
+)
 from memory_mcp.patterns import compile_later
 from memory_mcp.storage.files.git_index import read_index
 
@@ -62,8 +68,8 @@ class SystemIds:
 class GitProvenance:
     """Implements `ports.Provenance` from the project's git files and the session's own data."""
 
-    def __init__(self, work_tree: Path | None, session: str = "") -> None:
-        self._git_dir = find_git_dir(str(work_tree)) if work_tree else ""
+    def __init__(self, folder: Path | None, session: str = "") -> None:
+        self._git_dir = find_git_dir_around(str(folder)) if folder else ""
         self._session = session
 
     def origin(self, client: str) -> Origin:
@@ -224,16 +230,18 @@ _IndexStamp = tuple[int, int]
 
 
 class TrackedFiles:
-    """The files that git tracks in a work tree; none where there is no repository."""
+    """The files that git tracks in a folder; none where there is no repository."""
 
-    def __init__(self, work_tree: Path | None) -> None:
-        self._git_dir = find_git_dir(str(work_tree)) if work_tree else ""
+    def __init__(self, folder: Path | None) -> None:
+        tree, self._within = locate_in_tree(str(folder)) if folder else ("", "")
+        self._git_dir = find_git_dir(tree) if tree else ""
         self._known: dict[str, tuple[_IndexStamp, bool]] = {}
 
     def holds(self, name: str) -> bool:
-        """Whether git tracks the file of that name, as a path from the work tree with slashes."""
+        """Whether git tracks the file of that name, as a path from the folder with slashes."""
         if not self._git_dir:
             return False
+        name = os.path.join(self._within, name).replace(os.sep, "/")
         path = os.path.join(self._git_dir, "index")
         try:
             found = os.lstat(path)

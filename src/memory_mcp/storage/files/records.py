@@ -37,7 +37,7 @@ from memory_mcp.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from memory_mcp.locations import find_git_dir
+from memory_mcp.locations import find_git_dir_around
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
 from memory_mcp.storage.files.trust import ProjectOwnership
@@ -319,7 +319,9 @@ class LocalRecords:
         if (self.root / ".gitignore").is_file():  # ours: git leaves it, a mount would not
             return True
         within = bool(self._below) and self.root.is_relative_to(self._below)
-        return within and bool(find_git_dir(self._below))  # `git clean -x` takes all there is
+        return within and bool(
+            find_git_dir_around(self._below)
+        )  # `git clean -x` takes all there is
 
     async def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
         ordered = sorted(record_ids)

@@ -4,10 +4,13 @@ Where records are committed with the code, git brings those of a branch to the w
 that is checked out. They lie in that tree's `.claude/memory` and nowhere else, so all these folders
 together are the memory of the clone. A record that is no file of git's lies in the main one, so
 that it does not go with a linked work tree that is removed.
+
+A project may be a folder within its work tree: then it is the same folder in each of them.
 """
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import islice
@@ -20,8 +23,14 @@ from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.errors import GitSilentError
 from memory_mcp.frozen import frozen
-from memory_mcp.locations import WORK_TREES, find_common_git_dir, find_git_dir, read_git_text
-from memory_mcp.patterns import compile_later
+from memory_mcp.locations import (
+    WORK_TREES,
+    find_bare_git_dir,
+    find_common_git_dir,
+    find_git_dir,
+    locate_in_tree,
+    read_git_text,
+)
 from memory_mcp.storage.files.git_index import read_index
 from memory_mcp.storage.files.host import read_git_head, stamp_file
 from memory_mcp.storage.files.records import LocalRecords
@@ -31,15 +40,17 @@ TREES_MAX: Final = 32
 _SCAN_BATCH: Final = 500
 _NONE_IGNORED: Final = 1
 """What `git check-ignore` ends with then."""
-_RECORD_NAME: Final = compile_later(
-    rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
+_RECORD_NAME: Final = (
+    rb"/\d{4}-\d\d/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\."
 )
+_NAME_LENGTH: Final = len("/2026-01/01a216d9-771d-7000-ac24-da2fe30a0986.json")
 
 
 @frozen
 class WorkTree:
-    """A work tree of a clone, and the folder of git that is its own."""
+    """A work tree of a clone, the project's folder in it, and the folder of git that is its own."""
 
+    root: str
     folder: str
     git_dir: str
 
@@ -57,24 +68,39 @@ class WorkTrees:
         work_tree: Path,
         main: Path,
         environment: Mapping[str, str] = MappingProxyType({}),
+        records: str = ".claude/memory",
     ) -> None:
         self._environment = environment
-        self.own = WorkTree(str(work_tree), find_git_dir(str(work_tree)))
-        common = find_common_git_dir(self.own.git_dir) if self.own.git_dir else ""
-        self.main = WorkTree(str(main), common)
+        root, self.within = locate_in_tree(str(work_tree))
+        git_dir = find_git_dir(root) if root else ""
+        bare = find_bare_git_dir(root) if root and not git_dir else ""
+        common = find_common_git_dir(git_dir) if git_dir else bare
+        self.own = WorkTree(root, str(work_tree), git_dir)
+        self.main = WorkTree("", str(main), common) if common != git_dir else self.own
+        self.records = os.path.normpath(os.path.join(self.within, records)).replace(os.sep, "/")
+        """The folder of records, as git names it; outside of the work tree it leads up."""
+        self._record_name = _match_names(self.records)
         self._listing = os.path.join(common, WORK_TREES) if common else ""
         self._listed: tuple[object, Sequence[WorkTree]] = (None, ())
         self._tracked: dict[str, tuple[object, frozenset[str]]] = {}
 
     def list_all(self) -> Sequence[WorkTree]:
-        """Every work tree that is there, listed again only if git added or removed one."""
-        stamp = stamp_file(self._listing) if self._listing else None
+        """Every work tree that is there, listed again only if git added, removed or moved one."""
+        stamp = self._stamp_listing(self._listed[1])
         if self._listed[0] != stamp or not self._listed[1]:
             found = {self.own.git_dir: self.own}
-            for tree in (self.main, *(self._list_linked() if stamp else ())):
+            for tree in (self.main, *(self._list_linked() if self._listing else ())):
                 found.setdefault(tree.git_dir, tree)
-            self._listed = stamp, tuple(found.values())
+            trees = tuple(found.values())
+            self._listed = self._stamp_listing(trees), trees
         return self._listed[1]
+
+    def _stamp_listing(self, trees: Sequence[WorkTree]) -> object:
+        """What changes with the list, and with the file that says where each of these is."""
+        if not self._listing:
+            return None
+        pointers = (os.path.join(each.git_dir, "gitdir") for each in trees)
+        return stamp_file(self._listing), *map(stamp_file, pointers)
 
     def _list_linked(self) -> list[WorkTree]:
         """Those that the repository lists, if they name it, too."""
@@ -89,8 +115,12 @@ class WorkTrees:
             pointer = read_git_text(os.path.join(git_dir, "gitdir"), git_dir).strip()
             folder = os.path.dirname(os.path.join(git_dir, pointer)) if pointer else ""
             if folder and find_git_dir(folder) == git_dir:
-                found.append(WorkTree(os.path.normpath(folder), git_dir))
+                root = os.path.normpath(folder)
+                found.append(WorkTree(root, self._find_folder(root), git_dir))
         return found
+
+    def _find_folder(self, root: str) -> str:
+        return os.path.join(root, self.within) if self.within else root
 
     def list_tracked(self, tree: WorkTree) -> frozenset[str]:
         """The names of records in git's index of that tree."""
@@ -98,7 +128,7 @@ class WorkTrees:
         known = self._tracked.get(tree.git_dir)
         if known is None or known[0] != stamp:
             data = read_index(tree.index, tree.git_dir) if stamp else b""
-            names = frozenset(name.decode() for name in _RECORD_NAME.findall(data))
+            names = frozenset(name.decode() for name in self._record_name.findall(data))
             if known and known[1] == names:
                 names = known[1]  # what is the same thing is compared at once
             self._tracked[tree.git_dir] = known = stamp, names
@@ -130,12 +160,23 @@ class WorkTrees:
         """Whether git ignores such a file of this work tree; also if git cannot say."""
         from memory_mcp.storage.files.ask_git import ask_git  # noqa: PLC0415  # it takes 5 ms
 
-        work_tree = ["--work-tree", self.own.folder]
+        work_tree = ["--work-tree", self.own.root]
         asked = [*work_tree, "check-ignore", "--no-index", "--", str(path)]
         try:
             return bool(ask_git(self.own.git_dir, self._environment, asked, silent=[_NONE_IGNORED]))
         except GitSilentError:
             return True
+
+
+def _match_names(records: str) -> re.Pattern[bytes]:
+    """What finds the names of records of that folder in an index.
+
+    Before each name stands the last byte of its length, or of longer flags: there is none within
+    another name, such as that of a folder in this one.
+    """
+    folder = os.fsencode(records)
+    before = re.escape(bytes([len(folder) + _NAME_LENGTH & 0xFF, 0]))
+    return re.compile(rb"(?<=[%s])%s%s" % (before, re.escape(folder), _RECORD_NAME))
 
 
 class WorkTreeRecords:
