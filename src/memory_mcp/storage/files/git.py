@@ -356,6 +356,15 @@ class LocalGit:
         ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
         return ids.split()[0] if ids else ""
 
+    def find_authors(self, commits: Collection[str]) -> Mapping[str, tuple[str, str]]:
+        listed = self._ask(
+            ["rev-list", "--no-walk", "--date=raw", "--format=%H%x00%an <%ae> %ad%x00%s",
+             "--stdin"],
+            sorted(commits),
+        )  # fmt: skip
+        lines = [line.split("\0", 2) for line in listed.splitlines() if "\0" in line]
+        return {commit: (author, subject) for commit, author, subject in lines}
+
     def find_times(self, commits: Collection[str]) -> Mapping[str, int]:
         listed = self._ask(["rev-list", "--no-walk", "--timestamp", "--stdin"], sorted(commits))
         return {commit: int(time) for time, commit in map(str.split, listed.splitlines())}
