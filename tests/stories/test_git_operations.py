@@ -85,6 +85,17 @@ async def test_why_a_commit_is_reverted_is_not_reverted_with_it(
         assert await w.standing() == {A: "", B: REVERTED, C: ""}
 
 
+async def test_a_revert_that_names_its_commit_in_short_is_known(
+    settings: Settings, project: Path
+) -> None:
+    """So `git revert --reference` writes it."""
+    async with contested(settings, project) as w:
+        await w.write(B)
+        w.commit("b")
+        w.git("revert", "--no-edit", "--reference", "HEAD")
+        assert await w.standing() == {A: "", B: REVERTED}
+
+
 @pytest.mark.parametrize("mode", ["mark", "follow"])
 async def test_what_a_rebase_taught_is_of_the_branch_that_is_rebased(
     settings: Settings, project: Path, mode: GitMode

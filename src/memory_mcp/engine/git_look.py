@@ -4,6 +4,7 @@ Everything here reads: files of git, and git itself. The caller, which holds the
 is found. It runs in a thread, because git takes milliseconds to answer.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
@@ -536,16 +537,45 @@ def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
     before = look.git.find_patches(rewrite.lost)
     only_copies = len(after) == len(gained) and after.keys() <= {*before.values()}
     drops = only_copies and _goes_back(look, step)
+    copies = {lost: after[patch] for lost, patch in before.items() if patch in after}
+    if not only_copies:
+        copies |= _match_authors(look, rewrite.lost, gained, copies)
     for anchor in anchors:
         patch = before.get(anchor.commit, "")
         if drops and patch and patch not in after:
             look.lost[anchor.commit] = "dropped"
             continue
-        target = after.get(patch, "" if step.resets else step.new)
+        target = copies.get(anchor.commit, "" if step.resets else step.new)
         if not target:  # a reset makes nothing anew: only a copy takes a commit's place
             continue
         why = f"on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
         _add_anchor(look, anchor.segments, target, anchor.git_branch, why)
+
+
+def _match_authors(
+    look: _Look, lost: Sequence[str], gained: Sequence[str], copies: Mapping[str, str]
+) -> dict[str, str]:
+    """What became of commits whose changes became others: by a conflict, a fixup, an edit.
+
+    A rebase keeps who wrote each of them when, and mostly its subject. Where two have the same,
+    none is guessed.
+    """
+    taken = {*copies.values()}
+    old, new = [c for c in lost if c not in copies], [c for c in gained if c not in taken]
+    if not (old and new):
+        return {}
+    said = look.git.find_authors([*old, *new])
+    alike = _match_alike({c: said[c] for c in old}, {c: said[c] for c in new})
+    found = {*alike, *alike.values()}
+    rest = ({c: said[c][0] for c in each if c not in found} for each in (old, new))
+    return alike | _match_alike(*rest)
+
+
+def _match_alike(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str]:
+    """The pairs of which the same is said as of no other on either side."""
+    olds, news = Counter(old.values()), Counter(new.values())
+    once = {what: commit for commit, what in new.items() if olds[what] == news[what] == 1}
+    return {commit: once[what] for commit, what in old.items() if what in once}
 
 
 def _goes_back(look: _Look, step: RefStep) -> bool:

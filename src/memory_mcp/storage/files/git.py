@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -73,7 +74,7 @@ _TIPS_MAX: Final = 8
 """Branches that are looked at for memories which are not here."""
 _RECORDS_MAX: Final = 1_000
 _REVERTS: Final = compile_later(
-    r"This reverts commit ([0-9a-f]{40,64})\b"
+    r"This reverts commit ([0-9a-f]{4,64})\b"
     r"(?:, reversing\s+changes made to ([0-9a-f]{40,64})\b)?"
 )
 """How git begins the message of a revert; of a merge it names the parent that stays."""
@@ -346,7 +347,22 @@ class LocalGit:
             said_so = islice(_REVERTS.finditer(body), _REVERTS_MAX)
             reverts = tuple(Reversal(each[1], each[2] or "") for each in said_so)
             found.append(NewCommit(commit, tuple(parents), reverts))
-        return found[::-1]
+        return self._name_in_full(found[::-1])
+
+    def _name_in_full(self, commits: Sequence[NewCommit]) -> list[NewCommit]:
+        """With the whole names of what is reverted; without what git does not know by its own."""
+        said = {each.commit for new in commits for each in new.reverts}
+        short = sorted(name for name in said if len(name) < len(commits[0].commit))
+        asked = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
+        told = self._ask(asked, short).splitlines() if short else []
+        whole = {name: line.removesuffix(" commit") for name, line in zip(short, told, strict=True)
+                 if line.endswith(" commit")}  # fmt: skip
+        known = whole | {name: name for name in said.difference(short)}
+        return [
+            replace(new, reverts=tuple(Reversal(known[each.commit], each.onto)
+                                       for each in new.reverts if each.commit in known))
+            for new in commits
+        ]  # fmt: skip
 
     def find_patches(self, commits: Sequence[str]) -> Mapping[str, str]:
         if not commits:
@@ -360,6 +376,15 @@ class LocalGit:
         diff = self._ask(["diff-tree", "-p", *_PLAIN_DIFF, parted, tip])
         ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
         return ids.split()[0] if ids else ""
+
+    def find_authors(self, commits: Collection[str]) -> Mapping[str, tuple[str, str]]:
+        listed = self._ask(
+            ["rev-list", "--no-walk", "--date=raw", "--format=%H%x00%an <%ae> %ad%x00%s",
+             "--stdin"],
+            sorted(commits),
+        )  # fmt: skip
+        lines = [line.split("\0", 2) for line in listed.splitlines() if "\0" in line]
+        return {commit: (author, subject) for commit, author, subject in lines}
 
     def find_times(self, commits: Collection[str]) -> Mapping[str, int]:
         listed = self._ask(["rev-list", "--no-walk", "--timestamp", "--stdin"], sorted(commits))
