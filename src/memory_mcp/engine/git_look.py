@@ -538,7 +538,7 @@ def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
     only_copies = len(after) == len(gained) and after.keys() <= {*before.values()}
     drops = only_copies and _goes_back(look, step)
     copies = {lost: after[patch] for lost, patch in before.items() if patch in after}
-    if not only_copies:
+    if not only_copies and not step.resets:
         copies |= _match_authors(look, rewrite.lost, gained, copies)
     for anchor in anchors:
         patch = before.get(anchor.commit, "")
