@@ -10,6 +10,7 @@ from memory_mcp.config.settings import Settings
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_git")]
 
 
+@pytest.mark.files
 async def test_files_that_were_taken_from_another_branch_are_recalled_at_once(
     settings: Settings, project: Path
 ) -> None:

@@ -131,6 +131,7 @@ async def test_what_stands_elsewhere_outdates_nothing_here(
             assert f"The repo uses {own}." in context
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("mode", ["off", "mark"])
 async def test_the_index_is_asked_once_more_only_where_something_stands_elsewhere(
     settings: Settings, project: Path, monkeypatch: pytest.MonkeyPatch, mode: GitMode

@@ -32,7 +32,7 @@ async def _expect(w: GitWorld, here: set[str], marked: dict[str, str]) -> None:
         assert (text in context) == (text in here or text in marked), text
 
 
-@pytest.mark.parametrize("kept", ["ignored", "committed"])
+@pytest.mark.parametrize("kept", ["ignored", pytest.param("committed", marks=pytest.mark.files)])
 @pytest.mark.parametrize("mode", MODES)
 async def test_what_a_branch_replaced_is_still_recalled_on_main(
     settings: Settings, project: Path, mode: GitMode, kept: Kept

@@ -114,7 +114,7 @@ def list_elsewhere(workspace: Workspace, records: Iterable[Record]) -> frozenset
 def list_away(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
     """The segments of the chain that do not stand on this commit."""
     marks = get_standing(workspace).marks
-    return chain & marks.keys() if marks else frozenset()
+    return chain.intersection(marks)
 
 
 def hide_elsewhere(workspace: Workspace, chain: frozenset[SegmentId]) -> frozenset[SegmentId]:
