@@ -57,7 +57,8 @@ def find_detached(owner: str) -> str:
 class GitPlace:
     """Where a work tree stands: its branch and commit, or why that is not followed now.
 
-    A branch without a commit is an orphan: nothing was committed on it yet.
+    A branch without a commit is an orphan: nothing was committed on it yet. While git is in the
+    middle of something, it is where that began; without a commit, git is not followed at all then.
 
     `moves` is how long the reflog of HEAD is: it grows even if HEAD comes back to where it was.
     `cuts` is the same of the list of commits at which the history of a shallow clone ends.
@@ -225,6 +226,9 @@ class SeenTree(FrozenModel):
         return ("", self.detached) if self.detached else (self.branch, self.commit)
 
     def is_at(self, place: GitPlace) -> bool:
+        """Whether that place was seen: while git is in the middle of something, where it began."""
+        if not place.rests:
+            return self.here == (place.branch, place.commit)
         now = place.branch, place.commit, place.moves, place.cuts
         return (*self.here, self.moves, self.cuts) == now
 

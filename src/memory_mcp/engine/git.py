@@ -118,8 +118,8 @@ async def find_away(workspace: Workspace, head: Head) -> frozenset[SegmentId]:
     git = workspace.git
     if git is None or git.mode == "off" or workspace.caller.branch != MAIN:
         return frozenset()
-    if git.task is not None:
-        await follow_git(workspace, head, _WRITE_SECONDS_MAX)
+    if git.task is not None or git.pause == "locked":
+        await follow_git(workspace, head, writes=True)
     timeline, state = head.timeline, git.history.load()
     away = git.standing.hides if git.mode == "follow" else frozenset[SegmentId]()
     every = {ROOT, *timeline.segments} if state.with_code else timeline.descendants(away)
@@ -127,8 +127,10 @@ async def find_away(workspace: Workspace, head: Head) -> frozenset[SegmentId]:
     return away | (done - await workspace.project.index.holding(done)) if done else away
 
 
-async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None = None) -> Head:
+async def follow_git(workspace: Workspace, head: Head, *, writes: bool = False) -> Head:
     """Look at git if it moved since the last look; the head, with the anchors that came of it.
+
+    Who `writes` waits longer, and looks at HEAD also while git's index is locked: that may last.
 
     It raises nothing: where git cannot be followed, memories stand as they stood.
     """
@@ -151,9 +153,8 @@ async def follow_git(workspace: Workspace, head: Head, seconds_max: float | None
             await _tell_mode(workspace, git, head.timeline, was, hid)
             return head
         with suppress(StoreError, ConflictError):
-            seconds = WAIT_SECONDS_MAX if seconds_max is None else seconds_max
             own, seen = git.standing.own, git.history.load()
-            head, stamp = await _catch_up(workspace, git, head, seconds)
+            head, stamp = await _catch_up(workspace, git, head, writes=writes)
             brought = await _tell_files(workspace, git, own, seen)
             head = await _update_standing(workspace, git, head, brought)
             git.stamp, git.placed = stamp, _find_placing(head.timeline)
@@ -181,8 +182,8 @@ async def open_segment(workspace: Workspace, head: Head) -> Head:
     git = workspace.git
     if git is None or git.mode == "off" or workspace.caller.branch != MAIN or workspace.policy.meta:
         return head
-    if git.task is not None:
-        head = await follow_git(workspace, head, _WRITE_SECONDS_MAX)
+    if git.task is not None or git.pause == "locked":
+        head = await follow_git(workspace, head, writes=True)
     if git.standing.own in head.timeline.tips(MAIN):
         return head
     tree = git.history.load().trees.get(git.history.name)
@@ -204,15 +205,17 @@ def choose_segment(workspace: Workspace, timeline: Timeline) -> SegmentId:
 
 
 async def _catch_up(
-    workspace: Workspace, git: GitFollower, head: Head, seconds: float
+    workspace: Workspace, git: GitFollower, head: Head, *, writes: bool
 ) -> tuple[Head, object]:
     """Look until what was seen is where HEAD is now; the head, and the stamp if that succeeded."""
+    seconds = _WRITE_SECONDS_MAX if writes else WAIT_SECONDS_MAX
     until = asyncio.get_running_loop().time() + seconds
     while True:
         stamp = git.history.stamp()
         place = git.history.look()
         git.pause = place.pause
-        if not place.rests or workspace.policy.meta or _is_seen(git, place):
+        followed = place.rests or (place.commit and (writes or place.pause == "operation"))
+        if not followed or workspace.policy.meta or _is_seen(git, place):
             return head, stamp
         with git.history.alone() as alone:
             if alone:

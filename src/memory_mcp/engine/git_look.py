@@ -148,7 +148,8 @@ def observe(git: GitHistory, place: GitPlace, state: GitState, known: KnownMemor
     asked = _list_asked(look).union(*look.reverts.values())
     away = git.find_away(asked, tree.heads)
     tree = tree.model_copy(update={"asked": asked, "away": frozenset(away)})
-    offers = _find_arrivals(look, away) if place.branch and place.commit else []
+    followed = place.branch and place.commit and place.rests
+    offers = _find_arrivals(look, away) if followed else []
     _note_reverts(look, look.came)
     branches = dict(list(look.branches.items())[-BRANCHES_SEEN_MAX:])
     update = {
@@ -171,12 +172,16 @@ def _list_orphans(git: GitHistory, place: GitPlace, state: GitState) -> frozense
 
 
 def _place_tree(place: GitPlace, seen: SeenTree | None) -> SeenTree:
-    """Where the work tree is now. A detached HEAD takes nothing away from what the branch has."""
+    """Where the work tree is now. A detached HEAD takes nothing away from what the branch has.
+
+    While git is in the middle of something, what it does is not followed: it is when that ends.
+    """
     if place.branch:
         now = SeenTree(branch=place.branch, commit=place.commit)
     else:
         now = (seen or SeenTree()).model_copy(update={"detached": place.commit})
-    return now.model_copy(update={"moves": place.moves, "cuts": place.cuts})
+    moves = place.moves if place.rests else seen.moves if seen else 0
+    return now.model_copy(update={"moves": moves, "cuts": place.cuts})
 
 
 def _follow_visits(look: _Look, seen: SeenTree | None) -> None:
@@ -385,7 +390,7 @@ def _follow_step(look: _Look, owner: str, step: RefStep) -> None:
 
 def _follow_arrivals(look: _Look, branch: str, start: str) -> None:
     """Note that what came to the branch after `start` is to be listed, once HEAD is there."""
-    here = branch == look.place.branch
+    here = branch == look.place.branch and look.place.rests
     if here:
         look.start = look.start or start
     if now := look.branches.get(branch):

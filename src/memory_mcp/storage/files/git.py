@@ -38,7 +38,7 @@ from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, read_file
 from memory_mcp.storage.files.ask_git import ask_git
 from memory_mcp.storage.files.git_state import GitStateFiles
-from memory_mcp.storage.files.host import read_git_head, stamp_file
+from memory_mcp.storage.files.host import read_git_head, read_git_ref, stamp_file
 from memory_mcp.storage.files.work_trees import WorkTrees
 
 _LOCK_FILE: Final = "git.lock"
@@ -59,6 +59,8 @@ _OPERATIONS: Final = (
     "rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG",
     "sequencer",
 )  # fmt: skip
+_BEGUN_ON: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+"""Files that name the branch on which HEAD was before it was detached by a rebase or bisect."""
 _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
 """The line before each object. Within a record no line begins with such a word."""
 _SHORT: Final = 8
@@ -116,26 +118,42 @@ class LocalGit:
         if not self._dir:
             return GitPlace(pause="no repository")
         commit, branch = read_git_head(self._dir)
-        pause: Pause = ""
-        if branch == ".invalid":
-            pause = "reftable"
-        elif any(os.path.lexists(os.path.join(self._dir, name)) for name in _OPERATIONS):
-            pause = "operation"
-        elif os.path.lexists(os.path.join(self._dir, "index.lock")):
-            pause = "locked"
-        elif not commit:
-            # where anything was committed before, this is an orphan branch
-            moved = os.path.join(self._common, "logs", "HEAD")
-            pause = "" if branch and os.path.exists(moved) else "no commit"
-        elif not os.path.exists(self.files[1]) or (
-            branch and not os.path.exists(self._reflog(branch))
-        ):
-            pause = "no reflog"
-        elif not branch:
-            pause = "detached"
+        if any(os.path.lexists(os.path.join(self._dir, name)) for name in _OPERATIONS):
+            pause: Pause = "operation"
+            branch, commit = self._find_begun() or (branch, commit)
+        else:
+            locked = os.path.lexists(os.path.join(self._dir, "index.lock"))
+            pause = "locked" if locked else "" if branch else "detached"
+        unseen = self._find_unseen(branch, commit)
+        if unseen and pause in ("operation", "locked"):
+            commit = ""
+        elif unseen:
+            pause = unseen
         sizes = [found[1] if (found := stamp_file(path)) else 0
                  for path in (self.files[1], self._cuts)]  # fmt: skip
         return GitPlace(branch, commit, pause, *sizes)
+
+    def _find_unseen(self, branch: str, commit: str) -> Pause:
+        """Why what became of a place there cannot be known."""
+        if branch == ".invalid":
+            return "reftable"
+        if not commit:
+            # where anything was committed before, this is an orphan branch
+            moved = os.path.join(self._common, "logs", "HEAD")
+            return "" if branch and os.path.exists(moved) else "no commit"
+        logged = os.path.exists(self.files[1])
+        return "" if logged and (not branch or os.path.exists(self._reflog(branch))) else (
+            "no reflog")  # fmt: skip
+
+    def _find_begun(self) -> tuple[str, str] | None:
+        """The branch and commit that a rebase or bisect left; none of a detached HEAD."""
+        for name in _BEGUN_ON:
+            path = os.path.join(self._dir, *name.split("/"))
+            if begun := read_git_text(path, self._dir).strip():
+                branch = begun.removeprefix("refs/heads/")
+                commit = read_git_ref(self._dir, f"refs/heads/{branch}")
+                return (branch, commit) if commit else ("", "")
+        return None
 
     def _reflog(self, branch: str) -> str:
         return os.path.join(self._common, "logs", "refs", "heads", *branch.split("/"))

@@ -200,19 +200,24 @@ def read_git_head(git_dir: str) -> tuple[str, str]:
         return (head if _COMMIT.fullmatch(head) else ""), ""
     name = head.removeprefix("ref: ")
     branch = name.removeprefix("refs/heads/")[:_BRANCH_CHARS_MAX]
+    return (read_git_ref(git_dir, name), branch) if _REF.fullmatch(name) else ("", "")
+
+
+def read_git_ref(git_dir: str, name: str) -> str:
+    """The commit that `refs/…` names; '' if there is none of that name."""
     if not _REF.fullmatch(name):
-        return "", ""
+        return ""
     common = find_common_git_dir(git_dir)
     for folder in (git_dir, common):
         commit = read_git_text(os.path.join(folder, name), folder).strip()
         if _COMMIT.fullmatch(commit):
-            return commit, branch
+            return commit
     packed = re.search(
         rf"^([0-9a-f]{{40,64}}) {re.escape(name)}$",
         read_git_text(os.path.join(common, "packed-refs"), common),
         re.MULTILINE,
     )
-    return (packed.group(1) if packed else ""), branch
+    return packed.group(1) if packed else ""
 
 
 _IndexStamp = tuple[int, int]
