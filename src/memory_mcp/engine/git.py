@@ -90,6 +90,11 @@ def find_mark(workspace: Workspace, record: Record) -> Mark | None:
     return mark
 
 
+def stands_elsewhere(workspace: Workspace, record: Record) -> bool:
+    """Whether this commit does not have the memory. It has one whose commit was reverted."""
+    return record.segment in get_standing(workspace).hides
+
+
 def list_elsewhere(workspace: Workspace, records: Iterable[Record]) -> frozenset[RecordId]:
     """Those of the memories that do not stand on this commit."""
     return frozenset(record.id for record in records if find_mark(workspace, record))
