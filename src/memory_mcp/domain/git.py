@@ -75,6 +75,15 @@ class GitPlace:
         """Whether git is in the middle of nothing: what was committed here can be told."""
         return self.pause in ("", "detached")
 
+    @property
+    def followed(self) -> bool:
+        """Whether it is known to whom what is written now belongs."""
+        return self.rests or bool(self.commit and self.pause in ("operation", "locked"))
+
+    def find_owner(self, tree: str) -> str:
+        """Whose is what is written in that work tree now: the branch's, or a detached HEAD's."""
+        return self.branch or name_detached(self.commit, tree)
+
 
 @frozen
 class RefStep:

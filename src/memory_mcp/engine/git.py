@@ -35,6 +35,7 @@ from memory_mcp.domain.git import (
     SeenTree,
     Standing,
     ToldTree,
+    find_detached,
 )
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, SUMMARY_CHARS_MAX
@@ -182,24 +183,41 @@ def _is_placed(git: GitFollower, timeline: Timeline) -> bool:
 async def open_segment(workspace: Workspace, head: Head) -> Head:
     """The head, in which this branch of git has an open segment of its own to write in.
 
-    What is about to be written must not land beside its place, so git is waited for.
+    What is about to be written must not land beside its place, so git is waited for. If it does
+    not answer in time, HEAD still says which branch this is.
+
+    Raises:
+        ConflictError: other sessions look at git, or move the head, for too long.
     """
     git = workspace.git
     if git is None or git.mode == "off" or workspace.caller.branch != MAIN or workspace.policy.meta:
         return head
     if git.task is not None or git.pause == "locked":
         head = await follow_git(workspace, head, writes=True)
-    if git.standing.own in head.timeline.tips(MAIN):
+    state, owner = git.history.load(), _find_owner(git)
+    own = git.standing.own
+    if not owner:
         return head
-    tree = git.history.load().trees.get(git.history.name)
-    if tree is None:
+    if own and own in head.timeline.tips(MAIN) and state.may_write(own, owner):
         return head
-    with suppress(StoreError, ConflictError):
+    with suppress(StoreError):
         async with git.looking:
-            head = await _claim_segment(workspace, git, head, tree)
+            head = await _claim_segment(workspace, git, head, owner)
             head = await _update_standing(workspace, git, head)
-            git.stamp, git.placed = git.history.stamp(), _find_placing(head.timeline)
+            stamp, seen = git.history.stamp(), _is_seen(git, git.history.look())
+            git.stamp, git.placed = stamp if seen else None, _find_placing(head.timeline)
     return head
+
+
+def _find_owner(git: GitFollower) -> str:
+    """Whose is what is written now, by HEAD's own file; '' where that is not known.
+
+    Where git is not followed, it is whose it was when it was followed last.
+    """
+    if (place := git.history.look()).followed:
+        return place.find_owner(git.history.name)
+    seen = git.history.load().trees.get(git.history.name)
+    return seen.find_owner(git.history.name) if seen else ""
 
 
 def choose_segment(workspace: Workspace, timeline: Timeline) -> SegmentId:
@@ -219,7 +237,7 @@ async def _catch_up(
         stamp = git.history.stamp()
         place = git.history.look()
         git.pause = place.pause
-        followed = place.rests or (place.commit and (writes or place.pause == "operation"))
+        followed = place.followed and (place.pause != "locked" or writes)
         if not followed or workspace.policy.meta or _is_seen(git, place):
             return head, stamp
         with git.history.alone() as alone:
@@ -340,9 +358,7 @@ async def anchor_segments(
     return await _move(workspace, plan)
 
 
-async def _claim_segment(
-    workspace: Workspace, git: GitFollower, head: Head, tree: SeenTree
-) -> Head:
+async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, owner: str) -> Head:
     """Give this branch of git an open segment: an empty one, or a new one beside the others'.
 
     A detached HEAD has one of its own, too: nobody knows yet which branch takes it up.
@@ -350,7 +366,8 @@ async def _claim_segment(
     A segment is claimed only to be written in, so one that is claimed or that git has is not empty,
     even if a checkout has taken its files away.
     """
-    owner, (branch, commit) = tree.find_owner(git.history.name), tree.here
+    commit = find_detached(owner)
+    branch = "" if commit else owner
     async with _wait_alone(git):
         state = git.history.load()
         tips = head.timeline.tips(MAIN)
@@ -447,8 +464,10 @@ async def _update_standing(
     if newest is not None and newest.revision > head.revision:
         head = await recover_if_needed(workspace, newest)
     timeline = head.timeline
-    tree = state.trees.get(git.history.name)
+    tree, owner = state.trees.get(git.history.name), _find_owner(git)
+    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, owner)), None)
     if tree is None:  # never looked: nothing is known
+        git.standing = Standing({}, own=own)
         return head
     reverting = chain.from_iterable(state.reverts.values())  # another work tree may have seen them
     unasked = {a.commit for a in list_anchors(timeline).values()}.union(reverting) - tree.asked
@@ -456,7 +475,6 @@ async def _update_standing(
     if unasked:
         with suppress(GitSilentError):
             away |= await asyncio.to_thread(git.history.find_away, unasked, tree.heads)
-    owner = tree.find_owner(git.history.name)
     find = partial(
         find_standing, timeline, tree.branch, owner,
         away=away, claims=state.claims, reverts=state.reverts, lost=state.lost,
@@ -467,7 +485,6 @@ async def _update_standing(
         git, await workspace.project.index.ids_by_segment(found.hides)
     ):
         found = find(tracked=tracked)
-    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, owner)), None)
     if not tree.branch:  # HEAD was never on a branch here
         found = EVERYWHERE
     git.standing = Standing(found.marks, found.hides, own)
