@@ -1,5 +1,6 @@
 """Git that does not answer in time: HEAD's file alone says which branch this is."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncGenerator
@@ -119,3 +120,23 @@ async def test_a_session_that_begins_while_git_is_silent_writes_on_the_branch_of
         async with agent(in_git(settings, "follow", tree), "auto") as client:
             assert await GitWorld(client, tree).recalled() == {A, D}
         assert await w.recalled() == {A, B}
+
+
+async def test_an_answer_that_comes_after_head_moved_on_is_not_told_of_where_head_is(
+    settings: Settings, project: Path, held_git: HeldGit
+) -> None:
+    """Git was asked of main, and has answered when HEAD is on feature again."""
+    async with parted(settings, project) as w:
+        async with held_git.hold():
+            w.git("switch", "-q", "main")
+            await w.search()
+            w.git("switch", "-q", "feature")
+        (asked,) = (
+            t for t in asyncio.all_tasks() if getattr(t.get_coro(), "__name__", "") == "to_thread"
+        )
+        await asyncio.wait([asked])
+        w.told.clear()
+        async with held_git.hold():
+            await w.search()
+        await w.search()
+        assert not [note for note in w.told if "Git is on" in note]

@@ -72,7 +72,6 @@ PAUSES: Final = {
     "locked": "git's index is locked",
     "no reflog": "git keeps no reflog here (core.logAllRefUpdates)",
     "reftable": "its refs are stored as reftable, which cannot be read",
-    "no git": "there is no git on this machine",
 }
 
 
@@ -245,9 +244,10 @@ async def _catch_up(
                 head, answered = await _look(workspace, git, head, place, until)
             else:  # another session looks, and leaves what it finds
                 answered = asyncio.get_running_loop().time() < until
+                if not answered:
+                    git.tell(_SLOW)
                 await asyncio.sleep(LOCK_PAUSE_SECONDS)
         if not answered:
-            git.tell(_SLOW)
             return head, None
 
 
@@ -271,12 +271,16 @@ async def _look(
     left = max(0.0, until - asyncio.get_running_loop().time())
     done, _ = await asyncio.wait([git.task], timeout=left)
     if not done:
+        git.tell(_SLOW)
         return head, False
     task, git.task = git.task, None
+    was, git.silent = git.silent, ""
     try:
         found: Observation = task.result()
     except GitSilentError as error:
-        git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
+        git.silent = str(error)
+        if git.silent != was:  # it may stay so, and is told once
+            git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
         return head, False
     head = await _write_anchors(workspace, head, found)
     git.history.save(await _tell_offers(workspace, git, head.timeline, found))
@@ -488,7 +492,9 @@ async def _update_standing(
     if not tree.branch:  # HEAD was never on a branch here
         found = EVERYWHERE
     git.standing = Standing(found.marks, found.hides, own)
-    if git.mode == "follow" and not workspace.policy.meta:
+    place = git.history.look()
+    late = place.rests and not _is_seen(git, place)  # of an answer that came after HEAD moved on
+    if git.mode == "follow" and not workspace.policy.meta and not late:
         await _tell_moves(workspace, git, timeline, tree, told)
     return head
 
