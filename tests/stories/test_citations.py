@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
+from command_line import Run, as_json
 from doors import Json, agent, call, read, text_of
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -427,6 +427,31 @@ def test_the_command_lists_what_is_stale(
     assert "2 of 2 memories that cite code" in lines[4]
     shutil.rmtree(source.parent)
     assert run("stale").count(" is gone") == 2
+
+
+def test_a_limit_of_what_is_shown_is_none_of_what_is_counted(run: Run, source: Path) -> None:
+    """Who reads the first has to know that there are more."""
+    for text in ("Tokens rotate.", "Keys last an hour.", "Nobody logs a password."):
+        run("add", text, "--cite", LINES)
+    remove(source)
+
+    shown = run("stale", "--limit", "2")[1]
+    assert shown.count(" is gone") == 2
+    assert "3 of 3 memories that cite code rest on what moved. The worst 2 are shown; " in shown
+    assert as_json(run, "stale", "--limit", "1")["total"] == 3
+    assert "shown" not in run("stale")[1]
+
+
+async def test_a_review_says_of_how_many_these_are_the_worst(
+    settings: Settings, source: Path
+) -> None:
+    """Whoever went through them asks for the others."""
+    async with agent(settings, "auto") as client:
+        for n in range(16):
+            await cite(client, LINES, content=f"Service {n} rotates tokens by rule {n * 7919}.")
+        remove(source)
+        prompt = await client.get_prompt("review_stale", {})
+    assert "or is gone (the worst of 16)." in str(prompt.messages[0].content)
 
 
 def test_the_command_counts_one_memory_as_one(

@@ -177,3 +177,43 @@ async def test_a_prompt_is_given_what_stands_here_first(settings: Settings, proj
         told = said["hookSpecificOutput"]["additionalContext"]
         assert _HERE in told
         assert told.index(_HERE) < min(told.index(each) for each in _THERE if each in told)
+
+
+async def test_what_stands_elsewhere_is_not_judged_by_the_files_of_this_commit(
+    settings: Settings, project: Path
+) -> None:
+    """On its branch it holds: nobody is to correct or to forget it for what main says."""
+    async with parted(settings, project, "mark") as w:
+        (project / "b.py").write_text("def f():\n    return other(1)\n", "utf-8")
+        text = "On feature f() calls other()."
+        await w.write(text, cites=["b.py#f"])
+        w.commit("cited")
+        assert "No memory rests on code" in await _review(w)
+        w.git("switch", "-q", "main")
+
+        (hit,) = (each for each in await w.search() if each["content"] == text)
+        assert hit["standing"] == "written on feature, not merged here"
+        assert "cites" not in hit
+        assert "The code under" not in await w.context()
+        assert "No memory rests on code that has changed (0 memories cite code)" in await _review(w)
+        w.git("switch", "-q", "feature")
+        (hit,) = (each for each in await w.search() if each["content"] == text)
+        assert hit["cites"] == ["b.py#f holds"]
+
+
+async def test_what_was_reverted_is_reviewed_with_its_mark(
+    settings: Settings, project: Path
+) -> None:
+    """This commit has its history and its code no more."""
+    async with parted(settings, project, "mark") as w:
+        (project / "c.py").write_text("def g():\n    return 1\n", "utf-8")
+        await w.write("g() returns one.", cites=["c.py#g"])
+        w.commit("cited")
+        w.git("revert", "--no-edit", "HEAD")
+
+        assert "its commit was reverted; c.py#g" in await _review(w)
+
+
+async def _review(w: GitWorld) -> str:
+    prompt = await w.client.get_prompt("review_stale", {})
+    return str(prompt.messages[0].content)

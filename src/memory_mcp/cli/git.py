@@ -97,14 +97,17 @@ async def stale(workspace: Workspace, args: Namespace) -> Output | Skipped:
         for each in found.stale
     ]
     citing = pluralise(found.citing, "memory that cites", "memories that cite")
-    rest = "rests" if len(found.stale) == 1 else "rest"
-    summary = f"{len(found.stale)} of {citing} code {rest} on what moved."
+    rest = "rests" if found.total == 1 else "rest"
+    summary = f"{found.total} of {citing} code {rest} on what moved."
+    if len(found.stale) < found.total:
+        summary += f" The worst {len(found.stale)} are shown; `--limit 0` shows all."
     if not found.citing:
         summary = (
             "No memory here cites code. `memory-mcp add TEXT --cite PLACE` adds one that does."
         )
     message = "\n".join([*lines, summary, *([_ANSWERS] if lines else [])])
-    return Output({"success": True, "stale": listed, "citing": found.citing, "message": message})
+    counts = {"total": found.total, "citing": found.citing}
+    return Output({"success": True, "stale": listed, **counts, "message": message})
 
 
 def _add_stale_options(parser: ArgumentParser) -> None:

@@ -24,6 +24,7 @@ from memory_mcp.domain.code_files import CodeFile
 from memory_mcp.domain.limits import CITES_MAX
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import Citation, Record
+from memory_mcp.engine.git import stands_elsewhere
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.hints import name_argument
 from memory_mcp.patterns import compile_later
@@ -102,9 +103,14 @@ def propose_citations(workspace: Workspace, content: str) -> tuple[str, ...]:
 
 
 def check_cites(workspace: Workspace, record: Record, *, wait: bool = False) -> list[Checked]:
-    """What became of each citation of the memory; `wait` until git has said what was renamed."""
+    """What became of each citation of the memory; `wait` until git has said what was renamed.
+
+    Of a memory that stands elsewhere in git nothing is said: it is of other code than is here.
+    """
     files = workspace.code
-    return [check_citation(files, each, wait=wait) for each in record.cites] if files else []
+    if files is None or stands_elsewhere(workspace, record):
+        return []
+    return [check_citation(files, each, wait=wait) for each in record.cites]
 
 
 def name_changes(
@@ -116,7 +122,7 @@ def name_changes(
 ) -> list[Checked]:
     """The same with the commit that changed each; git is asked for that beside the call."""
     files = workspace.code
-    if files is None:
+    if files is None or not checked:
         return list(checked)
     pairs = zip(cites, checked, strict=True)
     return [name_change(files, *pair, wait=wait) for pair in pairs]

@@ -18,6 +18,7 @@ from memory_mcp.engine.git import (
     choose_memories,
     count_memories,
 )
+from memory_mcp.engine.git_left import find_left_over
 from memory_mcp.engine.git_look import NewAnchor
 from memory_mcp.engine.head import load_head, load_moves
 from memory_mcp.engine.workspace import GitFollower, Workspace, refuse_reads, refuse_writes
@@ -84,13 +85,18 @@ async def report_git(workspace: Workspace) -> GitReport | Skipped:
         why = f"memory's branch {chosen!r} was chosen, and all of that is recalled"
         return GitReport(git.mode, git.history.look(), why, [])
     tree = git.history.load().trees.get(git.history.name)
-    place = GitPlace(*tree.here) if tree else git.history.look()
+    place = git.history.look()
+    if tree and not place.followed:
+        place = GitPlace(*tree.here)
     groups = [
         *await _group(workspace, git, timeline),
         *await _group_files(workspace, git),
         *await _group_rewound(workspace, git),
     ]
-    return GitReport(git.mode, place, PAUSES.get(git.pause, ""), groups)
+    pause = PAUSES.get(git.pause, "") or git.silent
+    if git.mode != "off" and (left := find_left_over(git.history, workspace.clock.now())):
+        pause = f"{left.what} {left.remedy}"
+    return GitReport(git.mode, place, pause.removesuffix("."), groups)
 
 
 async def choose_mode(workspace: Workspace, mode: GitMode) -> GitReport | Skipped:

@@ -7,8 +7,10 @@ from typing import Final
 
 from memory_mcp.code.citations import check_cites, name_changes
 from memory_mcp.domain.citations import Checked, find_worst
+from memory_mcp.domain.git import Mark
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Citation, Record
+from memory_mcp.engine.git import find_mark, stands_elsewhere
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.frozen import frozen
@@ -19,19 +21,27 @@ _ASKED_MAX: Final = 50
 
 @frozen
 class StaleMemory:
-    """A memory, the citations of it that do not hold, and the commit that changed the worst."""
+    """A memory, the citations of it that do not hold, and the commit that changed the worst.
+
+    The `mark` is of one whose commit was reverted, or whose turn was taken back.
+    """
 
     record: Record
     cites: Sequence[Citation]
     checked: Sequence[Checked]
+    mark: Mark | None = None
     commit: str = ""
 
 
 @frozen
 class StaleReport:
-    """What is stale, worst first, of how many memories that cite something."""
+    """What is stale, worst first, and how many there are, among how many that cite something.
+
+    What stands elsewhere in git is not among them.
+    """
 
     stale: Sequence[StaleMemory]
+    total: int
     citing: int
 
 
@@ -42,12 +52,16 @@ async def find_stale(workspace: Workspace, limit: int = 0) -> StaleReport | Skip
     view = await load_view(workspace)
     bank = workspace.project
     visible = await bank.index.visible(await bank.index.ids(), view)
-    citing = [record async for record in bank.records.scan(visible) if record.cites]
+    citing = [
+        record
+        async for record in bank.records.scan(visible)
+        if record.cites and not stands_elsewhere(workspace, record)
+    ]
     found = await asyncio.to_thread(_check_all, workspace, citing)
     found.sort(key=lambda each: (_rank(each), -each.record.importance, each.record.id))
     shown = found[:limit] if limit else found
     named = await asyncio.to_thread(_name_commits, workspace, shown)
-    return StaleReport(named, len(citing))
+    return StaleReport(named, len(found), len(citing))
 
 
 def _check_all(workspace: Workspace, citing: Sequence[Record]) -> list[StaleMemory]:
@@ -57,9 +71,8 @@ def _check_all(workspace: Workspace, citing: Sequence[Record]) -> list[StaleMemo
         pairs = zip(record.cites, checked, strict=False)  # none is checked without a work tree
         bad = [(cited, each) for cited, each in pairs if each.state != "holds"]
         if bad:
-            found.append(
-                StaleMemory(record, [cited for cited, _ in bad], [each for _, each in bad])
-            )
+            cites, states = [cited for cited, _ in bad], [each for _, each in bad]
+            found.append(StaleMemory(record, cites, states, find_mark(workspace, record)))
     return found
 
 
@@ -78,5 +91,5 @@ def _name_commits(workspace: Workspace, found: Sequence[StaleMemory]) -> list[St
 
 
 def describe_stale(stale: StaleMemory) -> str:
-    """What a memory rests on that is not as it was."""
-    return "; ".join(map(str, stale.checked))
+    """What a memory rests on that is not as it was, after its mark."""
+    return "; ".join(str(each) for each in (stale.mark, *stale.checked) if each)

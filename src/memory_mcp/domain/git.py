@@ -16,7 +16,7 @@ GitMode = Literal["off", "mark", "follow"]
 
 Pause = Literal[
     "", "no repository", "no commit", "detached", "operation", "locked", "no reflog",
-    "reftable", "no git",
+    "reftable",
 ]  # fmt: skip
 """Why git is not followed at the moment; '' if it is."""
 
@@ -76,6 +76,27 @@ class GitPlace:
     def rests(self) -> bool:
         """Whether git is in the middle of nothing: what was committed here can be told."""
         return self.pause in ("", "detached")
+
+    @property
+    def followed(self) -> bool:
+        """Whether it is known to whom what is written now belongs."""
+        return self.rests or bool(self.commit and self.pause in ("operation", "locked"))
+
+    def find_owner(self, tree: str) -> str:
+        """Whose is what is written in that work tree now: the branch's, or a detached HEAD's."""
+        return self.branch or name_detached(self.commit, tree)
+
+
+@frozen
+class Unfinished:
+    """What git is in the middle of, or was left in: `since` when, and the command that ends it.
+
+    The command touches no file of the work tree.
+    """
+
+    what: str
+    since: datetime
+    ends: str
 
 
 @frozen

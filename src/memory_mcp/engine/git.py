@@ -35,6 +35,7 @@ from memory_mcp.domain.git import (
     SeenTree,
     Standing,
     ToldTree,
+    find_detached,
 )
 from memory_mcp.domain.ids import MAIN, ROOT, RecordId, SegmentId
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, SUMMARY_CHARS_MAX
@@ -71,7 +72,6 @@ PAUSES: Final = {
     "locked": "git's index is locked",
     "no reflog": "git keeps no reflog here (core.logAllRefUpdates)",
     "reftable": "its refs are stored as reftable, which cannot be read",
-    "no git": "there is no git on this machine",
 }
 
 
@@ -104,6 +104,11 @@ def explain_elsewhere(workspace: Workspace, record: Record) -> str:
 def select_here(workspace: Workspace, records: Iterable[Record]) -> list[Record]:
     """Those of the memories that stand on this commit: others say nothing of what is known here."""
     return [record for record in records if find_mark(workspace, record) is None]
+
+
+def stands_elsewhere(workspace: Workspace, record: Record) -> bool:
+    """Whether this commit does not have the memory. It has one whose commit was reverted."""
+    return record.segment in get_standing(workspace).hides
 
 
 def list_elsewhere(workspace: Workspace, records: Iterable[Record]) -> frozenset[RecordId]:
@@ -193,24 +198,41 @@ def _is_placed(git: GitFollower, timeline: Timeline) -> bool:
 async def open_segment(workspace: Workspace, head: Head) -> Head:
     """The head, in which this branch of git has an open segment of its own to write in.
 
-    What is about to be written must not land beside its place, so git is waited for.
+    What is about to be written must not land beside its place, so git is waited for. If it does
+    not answer in time, HEAD still says which branch this is.
+
+    Raises:
+        ConflictError: other sessions look at git, or move the head, for too long.
     """
     git = workspace.git
     if git is None or git.mode == "off" or workspace.caller.branch != MAIN or workspace.policy.meta:
         return head
     if git.task is not None or git.pause == "locked":
         head = await follow_git(workspace, head, writes=True)
-    if git.standing.own in head.timeline.tips(MAIN):
+    state, owner = git.history.load(), _find_owner(git)
+    own = git.standing.own
+    if not owner:
         return head
-    tree = git.history.load().trees.get(git.history.name)
-    if tree is None:
+    if own and own in head.timeline.tips(MAIN) and state.may_write(own, owner):
         return head
-    with suppress(StoreError, ConflictError):
+    with suppress(StoreError):
         async with git.looking:
-            head = await _claim_segment(workspace, git, head, tree)
+            head = await _claim_segment(workspace, git, head, owner)
             head = await _update_standing(workspace, git, head)
-            git.stamp, git.placed = git.history.stamp(), _find_placing(head.timeline)
+            stamp, seen = git.history.stamp(), _is_seen(git, git.history.look())
+            git.stamp, git.placed = stamp if seen else None, _find_placing(head.timeline)
     return head
+
+
+def _find_owner(git: GitFollower) -> str:
+    """Whose is what is written now, by HEAD's own file; '' where that is not known.
+
+    Where git is not followed, it is whose it was when it was followed last.
+    """
+    if (place := git.history.look()).followed:
+        return place.find_owner(git.history.name)
+    seen = git.history.load().trees.get(git.history.name)
+    return seen.find_owner(git.history.name) if seen else ""
 
 
 def choose_segment(workspace: Workspace, timeline: Timeline) -> SegmentId:
@@ -230,7 +252,7 @@ async def _catch_up(
         stamp = git.history.stamp()
         place = git.history.look()
         git.pause = place.pause
-        followed = place.rests or (place.commit and (writes or place.pause == "operation"))
+        followed = place.followed and (place.pause != "locked" or writes)
         if not followed or workspace.policy.meta or _is_seen(git, place):
             return head, stamp
         with git.history.alone() as alone:
@@ -238,9 +260,10 @@ async def _catch_up(
                 head, answered = await _look(workspace, git, head, place, until)
             else:  # another session looks, and leaves what it finds
                 answered = asyncio.get_running_loop().time() < until
+                if not answered:
+                    git.tell(_SLOW)
                 await asyncio.sleep(LOCK_PAUSE_SECONDS)
         if not answered:
-            git.tell(_SLOW)
             return head, None
 
 
@@ -264,15 +287,20 @@ async def _look(
     left = max(0.0, until - asyncio.get_running_loop().time())
     answered, _ = await asyncio.wait([git.task], timeout=left)
     if not answered:
+        git.tell(_SLOW)
         return head, False
     task, git.task = git.task, None
+    was, git.silent = git.silent, ""
     try:
         found: Observation = task.result()
     except GitSilentError as error:
-        git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
+        git.silent = str(error)
+        if git.silent != was:  # it may stay so, and is told once
+            git.tell(f"Git could not be followed ({error}): memories stand as they stood before.")
         return head, False
     head, done = await _write_anchors(workspace, head, found, until)
     if not done:
+        git.tell(_SLOW)
         return head, False
     git.history.save(await _tell_offers(workspace, git, head.timeline, found))
     for note in found.notes:
@@ -361,9 +389,7 @@ async def anchor_segments(
     return await _move(workspace, plan)
 
 
-async def _claim_segment(
-    workspace: Workspace, git: GitFollower, head: Head, tree: SeenTree
-) -> Head:
+async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, owner: str) -> Head:
     """Give this branch of git an open segment: an empty one, or a new one beside the others'.
 
     A detached HEAD has one of its own, too: nobody knows yet which branch takes it up.
@@ -371,7 +397,8 @@ async def _claim_segment(
     A segment is claimed only to be written in, so one that is claimed or that git has is not empty,
     even if a checkout has taken its files away.
     """
-    owner, (branch, commit) = tree.find_owner(git.history.name), tree.here
+    commit = find_detached(owner)
+    branch = "" if commit else owner
     async with _wait_alone(git):
         state = git.history.load()
         tips = head.timeline.tips(MAIN)
@@ -468,8 +495,10 @@ async def _update_standing(
     if newest is not None and newest.revision > head.revision:
         head = await recover_if_needed(workspace, newest)
     timeline = head.timeline
-    tree = state.trees.get(git.history.name)
+    tree, owner = state.trees.get(git.history.name), _find_owner(git)
+    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, owner)), None)
     if tree is None:  # never looked: nothing is known
+        git.standing = Standing({}, own=own)
         return head
     reverting = chain.from_iterable(state.reverts.values())  # another work tree may have seen them
     unasked = {a.commit for a in list_anchors(timeline).values()}.union(reverting) - tree.asked
@@ -478,7 +507,6 @@ async def _update_standing(
         with suppress(GitSilentError):
             away |= await asyncio.to_thread(git.history.find_away, unasked, tree.heads)
     away -= state.unproved
-    owner = tree.find_owner(git.history.name)
     find = partial(
         find_standing, timeline, tree.branch, owner,
         away=away, claims=state.claims, reverts=state.reverts, lost=state.lost,
@@ -489,11 +517,12 @@ async def _update_standing(
         git, await workspace.project.index.ids_by_segment(found.hides)
     ):
         found = find(tracked=tracked)
-    own = next((s for s in timeline.tips(MAIN) if state.may_write(s, owner)), None)
     if not tree.branch:  # HEAD was never on a branch here
         found = EVERYWHERE
     git.standing = Standing(found.marks, found.hides, own)
-    if git.mode == "follow" and not workspace.policy.meta:
+    place = git.history.look()
+    late = place.rests and not _is_seen(git, place)  # of an answer that came after HEAD moved on
+    if git.mode == "follow" and not workspace.policy.meta and not late:
         await _tell_moves(workspace, git, timeline, tree, told)
     return head
 

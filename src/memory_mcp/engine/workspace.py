@@ -461,7 +461,8 @@ class GitFollower:
     `told` is what this process has told of where HEAD is; before that, what is stored counts.
 
     `asked` is the mode of the settings, if they set one. `task` reads git while calls go on,
-    from the state `asked_with`. A call holds `looking` while it looks.
+    from the state `asked_with`. A call holds `looking` while it looks. `silent` is why git said
+    nothing when it was asked last.
     """
 
     def __init__(self, history: GitHistory, asked: GitMode | None) -> None:
@@ -477,6 +478,7 @@ class GitFollower:
         self.told: ToldTree | None = None
         self.task: asyncio.Task[Any] | None = None
         self.asked_with: object = None
+        self.silent = ""
         self.looking = asyncio.Lock()
         self._notes: list[str] = []
 

@@ -16,10 +16,11 @@ from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.engine.git_left import find_left_over
 from memory_mcp.engine.head import absorb_moves, load_head
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import recover_head
-from memory_mcp.engine.workspace import MemoryBank, Workspace
+from memory_mcp.engine.workspace import GitFollower, MemoryBank, Workspace
 from memory_mcp.errors import GitSilentError, StoreError
 from memory_mcp.memories.waiting import find_waiting_writes
 from memory_mcp.sessions.inbox import inbox_findings
@@ -37,6 +38,11 @@ _RESTORE_MOVES: Final = (
 _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
     "project-lost": ("must", "{}", ""),
     "setting-wrong": ("should", "{}", ""),
+    "git-silent": (
+        "should",
+        "Git could not be followed: {}.",
+        "Mend that, or switch it off: `memory-mcp git off`.",
+    ),
     "orphans": ("should", "Records that are not in the index: {}.", _MENDS),
     "index-ghosts": ("should", "Rows of the index without a readable record: {}.", _MENDS),
     "index-unusable": ("should", "{}", "Run `memory-mcp doctor --reindex`."),
@@ -90,8 +96,7 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     code = "project-lost" if workspace.policy.lost else "setting-wrong"
     found = [_finding(code, warning) for warning in workspace.policy.warnings]
     if git := workspace.git:  # first: whoever looks at git writes anew what is damaged
-        chosen = git.asked is None
-        found += await asyncio.to_thread(git.history.findings, repair=repair, chosen=chosen)
+        found += await _check_git(workspace, git, repair=repair)
     found += await check_import(workspace, repair=repair)
     with suppress(StoreError):  # a check below reports why it cannot be read
         found += await inbox_findings(workspace)
@@ -118,6 +123,23 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
         _finding("erasing-waits", note) for note in await describe_pending_erasures(workspace)
     ]
     found += await check_views(workspace, repair=repair)
+    return found
+
+
+async def _check_git(workspace: Workspace, git: GitFollower, *, repair: bool) -> list[Finding]:
+    """What is remembered of git, whether git can be asked, and what it was left in."""
+    chosen = git.asked is None
+    found = await asyncio.to_thread(git.history.findings, repair=repair, chosen=chosen)
+    if git.find_mode() == "off":
+        return found
+    try:
+        if git.history.look().followed:
+            await asyncio.to_thread(git.history.require_git)
+    except GitSilentError as error:
+        found.append(_finding("git-silent", error))
+    if left := find_left_over(git.history, workspace.clock.now()):
+        what = f"{left.what[:1].upper()}{left.what[1:]} Until it ends, git is not followed."
+        found.append(Finding("git-unfinished", "should", what, left.remedy))
     return found
 
 

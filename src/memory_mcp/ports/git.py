@@ -12,6 +12,7 @@ from memory_mcp.domain.git import (
     NewCommit,
     RefStep,
     SeenBranch,
+    Unfinished,
 )
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Finding
@@ -25,6 +26,7 @@ class GitHistory(Protocol):
       HEAD is. `name` tells this work tree from others of the repository.
     - `look` reads HEAD. `read_branch` returns the lines that were added to the branch's reflog
       since it was seen, oldest first, and how it is now; None if there is no such branch or reflog.
+    - `find_unfinished` is what git is in the middle of, or was left in.
     - `list_steps` returns what HEAD of this work tree did since its reflog was so long, oldest
       first.
     - `find_beginning` is the step of HEAD by which this work tree began to work on the branch that
@@ -43,6 +45,7 @@ class GitHistory(Protocol):
     The others ask git itself, which takes milliseconds, and seconds at most; they are for a thread.
     What git cannot say raises `GitSilentError`.
 
+    - `require_git` raises that if nothing can be asked at all.
     - `find_away`: those of these commits that no head reaches, unknown ones included. Where the
       history of a shallow clone ends, only what comes after its ends is known not to lie before.
     - `find_reached`: those of these commits that a head is known to reach.
@@ -78,6 +81,8 @@ class GitHistory(Protocol):
 
     def stamp(self) -> object: ...
     def look(self) -> GitPlace: ...
+    def find_unfinished(self) -> Unfinished | None: ...
+    def require_git(self) -> None: ...
     def read_branch(
         self, branch: str, seen: SeenBranch | None
     ) -> tuple[Sequence[RefStep], SeenBranch] | None: ...

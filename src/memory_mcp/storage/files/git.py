@@ -10,9 +10,11 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -29,6 +31,7 @@ from memory_mcp.domain.git import (
     RefStep,
     Reversal,
     SeenBranch,
+    Unfinished,
 )
 from memory_mcp.domain.ids import RecordId, is_record_id
 from memory_mcp.domain.outcomes import Finding
@@ -56,10 +59,18 @@ _FILES_MAX: Final = 200
 """Files by which is told what a work tree shows."""
 _FILE_BYTES_MAX: Final = 4_194_304
 
-_OPERATIONS: Final = (
-    "rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG",
-    "sequencer",
-)  # fmt: skip
+_OPERATIONS: Final = {
+    "rebase-merge": ("a rebase is in progress", "git rebase --quit"),
+    "rebase-apply/applying": ("patches are being applied", "git am --quit"),
+    "rebase-apply": ("a rebase is in progress", "git rebase --quit"),
+    "MERGE_HEAD": ("a merge is in progress", "git merge --quit"),
+    "CHERRY_PICK_HEAD": ("a cherry-pick is in progress", "git cherry-pick --quit"),
+    "REVERT_HEAD": ("a revert is in progress", "git revert --quit"),
+    "BISECT_LOG": ("a bisect is in progress", "git bisect reset HEAD"),
+    "sequencer": ("a cherry-pick or revert is in progress", "git cherry-pick --quit"),
+}
+"""The file of what git is in the middle of, and the command that ends it where HEAD is."""
+_INDEX_LOCK: Final = "index.lock"
 _BEGUN_ON: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 """Files that name the branch on which HEAD was before it was detached by a rebase or bisect."""
 _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
@@ -120,11 +131,11 @@ class LocalGit:
         if not self._dir:
             return GitPlace(pause="no repository")
         commit, branch = read_git_head(self._dir)
-        if any(os.path.lexists(os.path.join(self._dir, name)) for name in _OPERATIONS):
+        if any(os.path.lexists(self._join(name)) for name in _OPERATIONS):
             pause: Pause = "operation"
             branch, commit = self._find_begun() or (branch, commit)
         else:
-            locked = os.path.lexists(os.path.join(self._dir, "index.lock"))
+            locked = os.path.lexists(self._join(_INDEX_LOCK))
             pause = "locked" if locked else "" if branch else "detached"
         unseen = self._find_unseen(branch, commit)
         if unseen and pause in ("operation", "locked"):
@@ -134,6 +145,21 @@ class LocalGit:
         sizes = [found[1] if (found := stamp_file(path)) else 0
                  for path in (self.files[1], self._cuts)]  # fmt: skip
         return GitPlace(branch, commit, pause, *sizes)
+
+    def _join(self, name: str) -> str:
+        return os.path.join(self._dir, *name.split("/"))
+
+    def find_unfinished(self) -> Unfinished | None:
+        lock = self._join(_INDEX_LOCK)
+        every = {**_OPERATIONS, _INDEX_LOCK: ("git's index is locked", f"rm {shlex.quote(lock)}")}
+        for name, (what, ends) in every.items():
+            if stamp := stamp_file(self._join(name)):
+                since = datetime.fromtimestamp(stamp[0] / 1e9, UTC)
+                return Unfinished(what, since, ends)
+        return None
+
+    def require_git(self) -> None:
+        self._ask(["rev-parse", "--git-dir"])
 
     def _find_unseen(self, branch: str, commit: str) -> Pause:
         """Why what became of a place there cannot be known."""
@@ -150,7 +176,7 @@ class LocalGit:
     def _find_begun(self) -> tuple[str, str] | None:
         """The branch and commit that a rebase or bisect left; none of a detached HEAD."""
         for name in _BEGUN_ON:
-            path = os.path.join(self._dir, *name.split("/"))
+            path = self._join(name)
             if begun := read_git_text(path, self._dir).strip():
                 branch = begun.removeprefix("refs/heads/")
                 commit = read_git_ref(self._dir, f"refs/heads/{branch}")
