@@ -454,6 +454,36 @@ async def test_a_review_says_of_how_many_these_are_the_worst(
     assert "or is gone (the worst of 16)." in str(prompt.messages[0].content)
 
 
+@pytest.mark.parametrize("by_git", [True, False], ids=["by git", "without git"])
+@pytest.mark.parametrize("place", [LINES, SYMBOL])
+def test_a_search_by_command_says_where_a_renamed_file_is_as_stale_does(
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    place: str,
+    *,
+    by_git: bool,
+) -> None:
+    """The command ends with its answer, so what git would say beside it came too late."""
+    project = source.parents[2]
+    monkeypatch.chdir(project)
+    assert main(["add", FACT, "--cite", place]) == 0
+    to, now = project / "lib" / "tokens.py", place.replace(FILE, "lib/tokens.py")
+    move(source, to)
+    if by_git:
+        change(to, CODE.replace("self.forget(token)", "pass"))
+        commit_all(project, "renamed and edited")
+    capsys.readouterr()
+    assert main(["search", "refresh", "tokens"]) == 0
+    said = capsys.readouterr().out
+    if by_git:
+        assert f"{place} has changed since (now {now})" in said
+    else:
+        assert "is gone" not in said
+    assert main(["stale"]) == 0
+    assert capsys.readouterr().out.startswith(f"{place} has changed" if by_git else "0 of 1")
+
+
 def test_the_command_counts_one_memory_as_one(
     project: Path,
     source: Path,

@@ -585,6 +585,19 @@ async def test_a_renamed_branch_has_one_name_and_is_not_gone(
         assert "topics/other is gone" in w.told[-1]
 
 
+async def test_a_session_sees_that_another_branch_was_renamed(
+    settings: Settings, project: Path
+) -> None:
+    """HEAD did not move, and neither did anything else that is on this branch."""
+    async with parted(settings, project, "mark") as w:
+        w.git("switch", "-q", "main")
+        assert (await w.standing())[B] == "written on feature, not merged here"
+        for old, new in (("feature", "topic/a"), ("topic/a", "topic/b")):
+            w.git("branch", "-m", old, new)
+            assert (await w.standing())[B] == f"written on {new}, not merged here"
+            assert f"1 memory: written on {new}, not merged here" in await head_of(w)
+
+
 async def test_a_renamed_branch_keeps_what_is_not_committed(
     settings: Settings, project: Path
 ) -> None:

@@ -84,6 +84,23 @@ def test_a_memory_is_shown_with_its_mark(project: Path, run: Run) -> None:
     assert json.loads(user.say("show", user.b, "--json"))["standing"] == ELSEWHERE
 
 
+def test_a_branch_renamed_while_head_stays_has_its_new_name_in_all_that_is_told(
+    project: Path, run: Run
+) -> None:
+    """Git knows no other: what is told must be what can be typed."""
+    user = Commands(run, project, "mark")
+    git(project, "switch", "-q", "main")
+    assert "`memory-mcp git bring feature`" in user.say("git")
+    git(project, "branch", "-m", "feature", "topics/other")
+
+    assert "written on topics/other, not merged here" in user.say("list")
+    assert "`memory-mcp git bring topics/other`" in user.say("git")
+    log = user.say("log")
+    assert "on topics/other" in log
+    assert "feature" not in log
+    assert "1 memory of topics/other now counts on main" in user.say("git", "bring", "topics/other")
+
+
 def test_what_git_hides_is_said_to_stand_elsewhere(project: Path, run: Run) -> None:
     """It belongs to the same branch of memory's: git's is what differs."""
     user = Commands(run, project, "follow")

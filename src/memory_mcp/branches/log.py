@@ -16,6 +16,7 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
+from memory_mcp.engine.git import list_git_anchors
 from memory_mcp.engine.head import make_view, view_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads
@@ -43,7 +44,7 @@ async def read_log(
     here = workspace.caller.branch
     timeline = (await view_head(workspace)).timeline
     newest = await workspace.project.index.segments(orders=False)
-    nodes = build_graph(timeline, newest, of_git=of_git)
+    nodes = build_graph(timeline, newest, list_git_anchors(workspace, timeline) if of_git else {})
     shown = limit_nodes(nodes, limit or len(nodes), here)
     known = {node.key: node for node in nodes}
     memories: dict[str, int] = {}

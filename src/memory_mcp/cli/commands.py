@@ -37,6 +37,9 @@ _NEW_OBJECTS_MAX: Final = 20_000
 """Between two searches for garbage. The default, 700, costs a short command a fortieth of its time,
 and there is none: it imports as it goes, and ends."""
 
+_GIT_SECONDS_MAX: Final = 1.0
+"""A command waits so long for git's word on files that are gone, as a call that reads does."""
+
 Handler = Callable[[LoadedSettings, Namespace], Output | Skipped]
 WorkspaceHandler = Callable[[Workspace, Namespace], Awaitable[Output | Skipped]]
 
@@ -143,6 +146,8 @@ async def _run_in_workspace(
     async with open_workspace(settings) as built, _follow_others(built, args):
         if lost := built.places.lost:
             print_note(lost)
+        if built.workspace.code:
+            built.workspace.code.patience_seconds = _GIT_SECONDS_MAX
         await _complete_what_waits(built.workspace, doctor=args.command == "doctor")
         outcome = await handler(built.workspace, args)
         await render_if_stale(built.workspace)  # a session may have ended before it did

@@ -63,7 +63,8 @@ class GitPlace:
     middle of something, it is where that began; without a commit, git is not followed at all then.
 
     `moves` is how long the reflog of HEAD is: it grows even if HEAD comes back to where it was.
-    `cuts` is the same of the list of commits at which the history of a shallow clone ends.
+    `cuts` is the same of the list of commits at which the history of a shallow clone ends. `named`
+    is when git's settings changed, which it writes anew whenever any branch is renamed.
     """
 
     branch: str = ""
@@ -71,6 +72,7 @@ class GitPlace:
     pause: Pause = ""
     moves: int = 0
     cuts: int = 0
+    named: int = 0
 
     @property
     def rests(self) -> bool:
@@ -235,6 +237,7 @@ class SeenTree(FrozenModel):
     detached: Commit = ""
     moves: int = 0
     cuts: int = 0
+    named: int = 0
     asked: Annotated[frozenset[Commit], _Many] = frozenset()
     away: Annotated[frozenset[Commit], _Many] = frozenset()
 
@@ -252,8 +255,8 @@ class SeenTree(FrozenModel):
         """Whether that place was seen: while git is in the middle of something, where it began."""
         if not place.rests:
             return self.here == (place.branch, place.commit)
-        now = place.branch, place.commit, place.moves, place.cuts
-        return (*self.here, self.moves, self.cuts) == now
+        now = place.branch, place.commit, place.moves, place.cuts, place.named
+        return (*self.here, self.moves, self.cuts, self.named) == now
 
     @property
     def orphan(self) -> str:

@@ -42,7 +42,7 @@ from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, SUMMARY_CHARS_MAX
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import MEMORY_KINDS, Move, Record, format_time
 from memory_mcp.domain.search import Filters, View
-from memory_mcp.domain.timeline import Head, Timeline
+from memory_mcp.domain.timeline import Anchor, Head, Timeline
 from memory_mcp.engine.git_look import KnownMemories, NewAnchor, Observation, Offer, observe
 from memory_mcp.engine.moves import build_move_record, try_move
 from memory_mcp.engine.recovery import (
@@ -88,6 +88,12 @@ def find_mark(workspace: Workspace, record: Record) -> Mark | None:
     if mark is None and workspace.git and record.id in workspace.git.rewound:
         return Mark("rewound")
     return mark
+
+
+def list_git_anchors(workspace: Workspace, timeline: Timeline) -> dict[RecordId, Anchor]:
+    """The anchors that count, with their branches' names now."""
+    git = workspace.git
+    return list_anchors(timeline, git.history.load().renamed if git else ())
 
 
 def explain_elsewhere(workspace: Workspace, record: Record) -> str:

@@ -185,7 +185,7 @@ def _place_tree(place: GitPlace, seen: SeenTree | None) -> SeenTree:
     else:
         now = (seen or SeenTree()).model_copy(update={"detached": place.commit})
     moves = place.moves if place.rests else seen.moves if seen else 0
-    return now.model_copy(update={"moves": moves, "cuts": place.cuts})
+    return now.model_copy(update={"moves": moves, "cuts": place.cuts, "named": place.named})
 
 
 def _follow_visits(look: _Look, seen: SeenTree | None) -> None:

@@ -36,7 +36,11 @@ class CodeFiles(Protocol):
     - `find_blob` returns the path of a tracked file whose bytes have this hash of git's; '' if
       there is none. `find_left_out` returns that hash of a file which a sparse checkout leaves out;
       '' if it is not left out.
+    - `patience_seconds` is how long `find_renamed` and `list_untracked` may still wait in all
+      without being told to. A command has some: it ends before git has answered beside it.
     """
+
+    patience_seconds: float
 
     def read(self, path: str) -> CodeFile | str: ...
     def list_similar(self, path: str) -> Sequence[str]: ...

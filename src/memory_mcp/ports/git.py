@@ -21,9 +21,10 @@ from memory_mcp.domain.outcomes import Finding
 class GitHistory(Protocol):
     """The repository of a work tree, and what this machine remembers of it.
 
-    - `stamp` stays equal as long as HEAD, the memory of it and the records that git tracks did not
-      change. It takes a few microseconds and never fails. `files` are those of git that say where
-      HEAD is. `name` tells this work tree from others of the repository.
+    - `stamp` stays equal as long as HEAD, the names of branches, the memory of these and the
+      records that git tracks did not change. It takes a few microseconds and never fails. `files`
+      are those of git that say where HEAD is. `name` tells this work tree from others of the
+      repository.
     - `look` reads HEAD. `read_branch` returns the lines that were added to the branch's reflog
       since it was seen, oldest first, and how it is now; None if there is no such branch or reflog.
     - `find_unfinished` is what git is in the middle of, or was left in.

@@ -8,6 +8,7 @@ clones were joined. All functions go through the segments once.
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
 from memory_mcp.domain.ids import (
@@ -20,7 +21,6 @@ from memory_mcp.domain.ids import (
 )
 from memory_mcp.domain.outcomes import BranchTip, GitMove, LogNode, OlderNodes, TimelineStart
 from memory_mcp.domain.timeline import Anchor, Checkpoint, Line, Timeline
-from memory_mcp.timeline.standing import list_anchors
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _START: Final = "start"
@@ -33,12 +33,14 @@ def make_branch_key(branch: BranchName) -> str:
 
 
 def build_graph(
-    timeline: Timeline, newest: Mapping[SegmentId, RecordId], *, of_git: bool = False
+    timeline: Timeline,
+    newest: Mapping[SegmentId, RecordId],
+    anchors: Mapping[RecordId, Anchor] = MappingProxyType({}),
 ) -> list[LogNode]:
     """The nodes of the timeline, each after those that it follows: the start is the first.
 
-    `newest` names the newest record of each segment that has any. With the moves `of_git`, if they
-    are asked for: the first anchor of a segment closes it, a later one stands beside the line.
+    `newest` names the newest record of each segment that has any. Of the `anchors`, which are moves
+    of git's, the first of a segment closes it, a later one stands beside the line.
     """
     held = timeline.held()
     tips = {branch: timeline.tips(branch) for branch in timeline.branches}
@@ -46,7 +48,6 @@ def build_graph(
     ends = [*tips.values(), *(line.tips for line in lines), held]
     segments = _sort_segments(timeline, (segment for end in ends for segment in end))
     sealed = _group_by_last_seal(timeline, segments)
-    anchors = list_anchors(timeline) if of_git else {}
     closed, later = _group_anchors(anchors, segments)
     written = newest.keys() | sealed.keys()
 

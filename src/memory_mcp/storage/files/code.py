@@ -42,7 +42,8 @@ T = TypeVar("T")
 class _Questions(Generic[T]):
     """What git is asked beside the calls, once for each state, one question after the other.
 
-    What it said before counts until it answers. What it cannot say is `nothing`.
+    What it said before counts until it answers; one may wait some seconds for that, or with None as
+    long as it takes. What it cannot say is `nothing`.
     """
 
     def __init__(self, nothing: T) -> None:
@@ -52,10 +53,12 @@ class _Questions(Generic[T]):
         self._lock = Lock()
         self._working = False
 
-    def get(self, about: Hashable, state: object, ask: Callable[[], T], *, wait: bool) -> T:
+    def get(
+        self, about: Hashable, state: object, ask: Callable[[], T], *, seconds: float | None
+    ) -> T:
         known = self._known.get(about)
         if known is None or known[0] != state:
-            before = self._nothing if known is None else _read(known, wait=False)
+            before = self._nothing if known is None else _read(known, 0.0)
             self._known[about] = known = state, Future[T](), before
             if len(self._known) > _ASKED_MAX:
                 self._known.popitem(last=False)
@@ -64,7 +67,7 @@ class _Questions(Generic[T]):
                 begins, self._working = not self._working, True
             if begins:
                 Thread(target=self._work, daemon=True).start()
-        return _read(known, wait=wait)
+        return _read(known, seconds)
 
     def _work(self) -> None:
         try:
@@ -88,9 +91,12 @@ class _Questions(Generic[T]):
             answer.set_result(said)
 
 
-def _read(known: tuple[object, Future[T], T], *, wait: bool) -> T:
+def _read(known: tuple[object, Future[T], T], seconds: float | None) -> T:
     _, answer, before = known
-    return answer.result() if wait or answer.done() else before
+    try:
+        return answer.result(seconds)
+    except TimeoutError:
+        return before
 
 
 class LocalCode:
@@ -116,6 +122,7 @@ class LocalCode:
         self._untracked = _Questions[Sequence[str]](())
         self._list_versions = list_versions
         self._changes = _Questions[str]("")
+        self.patience_seconds = 0.0
         self._left: dict[tuple[str, str], object] = {}
         self._asked_at: dict[str, float] = {}
         self._unasked = set[str]()
@@ -198,7 +205,23 @@ class LocalCode:
         if not commit or not self._git_dir:
             return ""
         ask = partial(self._find_renames, commit)
-        return self._renames.get(commit, self._stamp_index(), ask, wait=wait).get(path, "")
+        state = self._stamp_index()
+        return self._ask_patiently(self._renames, commit, state, ask, wait=wait).get(path, "")
+
+    def _ask_patiently(
+        self,
+        questions: _Questions[T],
+        about: Hashable,
+        state: object,
+        ask: Callable[[], T],
+        *,
+        wait: bool,
+    ) -> T:
+        """What git says where nothing else is known: some patience is had with it, once for all."""
+        begun = time.monotonic()
+        found = questions.get(about, state, ask, seconds=None if wait else self.patience_seconds)
+        self.patience_seconds = max(0.0, self.patience_seconds - (time.monotonic() - begun))
+        return found
 
     def find_change(
         self,
@@ -213,7 +236,7 @@ class LocalCode:
             return ""
         state = stamp_file(self._moves)  # every move of HEAD is written there
         ask = partial(self._search_change, path, since, stands)
-        return self._changes.get(about, state, ask, wait=wait)
+        return self._changes.get(about, state, ask, seconds=None if wait else 0.0)
 
     def _search_change(self, path: str, since: str, stands: Callable[[CodeFile], bool]) -> str:
         """The last commit that ended what stood before it, if that stands no more."""
@@ -242,10 +265,12 @@ class LocalCode:
         if ending in self._unasked:
             self._ask_again(ending)
         ask = partial(self._choose_untracked, ending)
-        found = self._untracked.get(ending, self._state_of(ending), ask, wait=wait)
+        found = self._ask_patiently(self._untracked, ending, self._state_of(ending), ask, wait=wait)
         if not self._are_there(found):  # one has moved on
             self._ask_again(ending, at_once=wait)
-            found = self._untracked.get(ending, self._state_of(ending), ask, wait=wait)
+            found = self._ask_patiently(
+                self._untracked, ending, self._state_of(ending), ask, wait=wait
+            )
         return found
 
     def _state_of(self, ending: str) -> object:

@@ -113,14 +113,15 @@ class LocalGit:
             os.path.join(self._dir, "logs", "HEAD"),
         )
         self._cuts = os.path.join(self._common, "shallow")
+        self._settings = os.path.join(self._common, "config")
         self._paused = False
 
     def stamp(self) -> object:
         if self._paused:  # an operation ends without a word
             return object()
         own = map(stamp_file, self.files)
-        beside = stamp_file(self._cuts), self._state.stamp()
-        return (*own, *beside, self._trees.stamp())
+        beside = map(stamp_file, (self._cuts, self._settings))
+        return (*own, *beside, self._state.stamp(), self._trees.stamp())
 
     def look(self) -> GitPlace:
         place = self._look()
@@ -144,7 +145,8 @@ class LocalGit:
             pause = unseen
         sizes = [found[1] if (found := stamp_file(path)) else 0
                  for path in (self.files[1], self._cuts)]  # fmt: skip
-        return GitPlace(branch, commit, pause, *sizes)
+        named, _, _ = stamp_file(self._settings) or (0, 0, 0)
+        return GitPlace(branch, commit, pause, *sizes, named=named)
 
     def _join(self, name: str) -> str:
         return os.path.join(self._dir, *name.split("/"))
