@@ -1,13 +1,11 @@
 """A history that takes the place of another: of what the old one knew, nothing is proved."""
 
 import shutil
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from doors import agent
-from git_world import A, B, C, GitWorld, in_git, make_world
+from git_world import A, B, C, GitWorld, in_git, parted
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
@@ -18,23 +16,6 @@ pytestmark = [
 ]  # fmt: skip
 IGNORES = pytest.mark.parametrize("ignored", [True, False], ids=["ignored", "committed"])
 NOT_MERGED = "written on feature, not merged here"
-
-
-@asynccontextmanager
-async def branched(
-    settings: Settings, project: Path, mode: GitMode, *, ignored: bool = True
-) -> AsyncGenerator[GitWorld]:
-    """A on main, B on feature, which is checked out."""
-    make_world(project, ignored=ignored)
-    async with agent(in_git(settings, mode), "auto") as client:
-        w = GitWorld(client, project)
-        await w.write(A)
-        w.commit("a")
-        w.git("switch", "-q", "-c", "feature")
-        await w.write(B)
-        w.commit("b")
-        assert await w.standing() == {A: "", B: ""}
-        yield w
 
 
 def begin_again(w: GitWorld) -> None:
@@ -66,7 +47,7 @@ async def test_memories_stand_where_git_was_begun_again(
     settings: Settings, project: Path, mode: GitMode, *, ignored: bool
 ) -> None:
     """People do so to be rid of a history; what comes after is followed as ever."""
-    async with branched(settings, project, mode, ignored=ignored) as w:
+    async with parted(settings, project, mode, ignored=ignored) as w:
         begin_again(w)
         await all_stand(w, settings, mode, {A, B})
         assert not any("is gone" in note for note in w.told)
@@ -84,7 +65,7 @@ async def test_what_was_on_another_branch_is_not_known_to_be_elsewhere_any_more(
     settings: Settings, project: Path, mode: GitMode
 ) -> None:
     """Not before the old history is back, which proves it again."""
-    async with branched(settings, project, mode) as w:
+    async with parted(settings, project, mode) as w:
         w.git("switch", "-q", "main")
         before = await w.standing()
         assert before == ({A: "", B: NOT_MERGED} if mode == "mark" else {A: ""})
@@ -101,7 +82,7 @@ async def test_memories_stand_where_every_commit_was_made_anew(
     settings: Settings, project: Path, mode: GitMode, *, ignored: bool
 ) -> None:
     """No reflog says which commit became which; on no branch is anything hidden for it."""
-    async with branched(settings, project, mode, ignored=ignored) as w:
+    async with parted(settings, project, mode, ignored=ignored) as w:
         rewrite(w)
         await all_stand(w, settings, mode, {A, B})
         w.git("switch", "-q", "main")
@@ -114,7 +95,7 @@ async def test_a_branch_that_was_made_anew_while_another_is_checked_out(
     settings: Settings, project: Path, mode: GitMode
 ) -> None:
     """What is known of the others stays known."""
-    async with branched(settings, project, mode) as w:
+    async with parted(settings, project, mode) as w:
         w.git("switch", "-q", "-c", "other", "main")
         await w.write(C)
         w.commit("c")
@@ -134,7 +115,7 @@ async def test_a_reset_to_a_commit_of_no_common_history_is_a_reset(
     settings: Settings, project: Path, mode: GitMode
 ) -> None:
     """Git still has what it left, so that is proved to be elsewhere."""
-    async with branched(settings, project, mode) as w:
+    async with parted(settings, project, mode) as w:
         tree = w.git("rev-parse", "HEAD~2^{tree}")
         w.git("reset", "-q", "--hard", w.git("commit-tree", "-m", "apart", tree))
         away = {A: "written on main, not merged here", B: "its commit was reset away"}
@@ -145,7 +126,7 @@ async def test_what_was_reset_away_stays_so_when_git_has_removed_it(
     settings: Settings, project: Path, mode: GitMode
 ) -> None:
     """That was proved before, and the branch went on."""
-    async with branched(settings, project, mode) as w:
+    async with parted(settings, project, mode) as w:
         w.git("reset", "-q", "--hard", "HEAD~1")
         away = {B: "its commit was reset away"} if mode == "mark" else {}
         assert await w.standing() == {A: "", **away}
