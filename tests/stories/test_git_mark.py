@@ -14,6 +14,7 @@ from real_git import git
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
+from memory_mcp.domain.limits import CANDIDATES_MAX
 from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.search import Filters
 from memory_mcp.search import search_memories
@@ -62,6 +63,26 @@ async def test_a_page_is_cut_after_what_stands_elsewhere_was_put_behind(
             assert found[0] == _HERE
             assert len(found) == limit
         assert set(await _search(w, 7, question)) == {_HERE, *_THERE}, "nothing is hidden"
+
+
+@pytest.mark.parametrize("mode", ["mark", "follow"])
+async def test_more_of_another_branch_than_a_search_compares_crowd_out_nothing_of_this_one(
+    settings: Settings, project: Path, mode: GitMode
+) -> None:
+    """All of them match better, and are newer."""
+    async with parted(settings, project, mode) as w:
+        w.git("switch", "-q", "main")
+        await w.write("The deploy script is old.")
+        w.commit("deploy")
+        w.git("switch", "-q", "feature")
+        for number in range(CANDIDATES_MAX + 5):
+            await w.write(f"Deploy script {number} drains queue {number} of cluster {number}.")
+        w.commit("clusters")
+        w.git("switch", "-q", "main")
+
+        found = await _search(w, 5, "deploy script queue cluster drains")
+        assert found[0] == "The deploy script is old."
+        assert len(found) == (5 if mode == "mark" else 1)
 
 
 async def test_of_the_newest_those_of_this_commit_come_first(

@@ -1,8 +1,9 @@
 """Searches the local indexes, by words and by vectors, and ranks both results as one list."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from typing import Final
 
@@ -129,8 +130,16 @@ async def find_local(
     measured: _Measured | None = None
     try:
         found = await gather_all(
-            _collect_candidates(bank, words, vectors, view=view, filters=filters, share=share)
-            for bank, words, share in zip(banks, by_words, shares, strict=True)
+            _collect_candidates(
+                bank,
+                words,
+                partial(_find_by_words, bank, question, corpus, view=view, share=share),
+                vectors,
+                view=view,
+                filters=filters,
+                share=share,
+            )
+            for bank, words, corpus, share in zip(banks, by_words, corpora, shares, strict=True)
         )
         measured = await _measure_nearness(found, vectors) if vectors else None
     except StoreError as error:  # the vectors failed: words alone
@@ -287,12 +296,38 @@ async def _find_quotes(
 async def _collect_candidates(
     bank: MemoryBank,
     words: Sequence[Candidate],
+    find_by_words: Callable[..., Awaitable[Sequence[Candidate]]],
     vectors: QueryVectors | None,
     *,
     view: View,
     filters: Filters,
     share: int,
 ) -> _BankCandidates:
+    """The bank's candidates. What does not stand on this commit takes no place from what does."""
+    choose = partial(_choose_candidates, bank, vectors=vectors, view=view, share=share)
+    candidates = await choose(words, filters=filters)
+    if view.away and len(candidates) == share:
+        here = replace(filters, away=view.away)
+        standing = await choose(await find_by_words(filters=here), filters=here)
+        both = {candidate.id: candidate for candidate in (*standing, *candidates)}
+        candidates = list(both.values())[:share]
+    turns = [one.id for one in candidates if TURN_TERM in one.fields.extra]
+    if not turns:  # statements are read alone
+        return _BankCandidates(bank, candidates)
+    around = await bank.index.around(turns[:_NEIGHBOURS_OF_MAX], view, filters)
+    return _BankCandidates(bank, candidates, around)
+
+
+async def _choose_candidates(
+    bank: MemoryBank,
+    words: Sequence[Candidate],
+    vectors: QueryVectors | None,
+    *,
+    view: View,
+    filters: Filters,
+    share: int,
+) -> list[Candidate]:
+    """Those by words and those by vectors in turn, because their scores cannot be compared."""
     near: Sequence[Candidate] = ()
     if vectors and bank.meaning:
         find_near = bank.meaning.vectors.near
@@ -300,16 +335,8 @@ async def _collect_candidates(
         near = await bank.index.run(
             lambda: find_near(identity, vectors.pooled, view, filters, share), partial=True
         )
-    # taken in turn from both lists, because their scores cannot be compared
     turns = (one for turn in zip_longest(words, near) for one in turn if one is not None)
-    candidates = list({candidate.id: candidate for candidate in turns}.values())[:share]
-    if not candidates:
-        return _BankCandidates(bank, ())
-    turns = [one.id for one in candidates if TURN_TERM in one.fields.extra]
-    if not turns:  # statements are read alone
-        return _BankCandidates(bank, candidates)
-    around = await bank.index.around(turns[:_NEIGHBOURS_OF_MAX], view, filters)
-    return _BankCandidates(bank, candidates, around)
+    return list({candidate.id: candidate for candidate in turns}.values())[:share]
 
 
 async def _measure_nearness(found: Sequence[_BankCandidates], query: QueryVectors) -> _Measured:
