@@ -60,7 +60,9 @@ WAIT_SECONDS_MAX: Final = 1.0
 WRITTEN: Final = "git: what was written "
 """How the move of an anchor begins; why it was made follows."""
 _WRITE_SECONDS_MAX: Final = 8.0
-_OFFERS_TOLD_MAX: Final = 200
+_OFFERS_MAX: Final = 8
+"""Offers that one answer tells."""
+_OFFERS_TOLD_MAX: Final = 512
 _SHORT: Final = 8
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS, durable=False)
 _SLOW: Final = "Git moved and has not answered yet: memories stand as they stood before."
@@ -719,13 +721,20 @@ async def count_memories(
 async def _tell_offers(
     workspace: Workspace, git: GitFollower, timeline: Timeline, found: Observation
 ) -> GitState:
-    """Tell each offer once; the state that remembers it."""
-    offered = list(found.state.offered)
+    """Tell each offer once, and of many the rest later; the state that remembers it."""
+    told = {offer.key for offer in found.offers}.intersection(found.state.offered)
+    # what is still offered stands last: as long as it is, it is not told again
+    offered = sorted(found.state.offered, key=told.__contains__)
+    sentences: list[str] = []
     for offer in found.offers:
-        count = await count_memories(workspace, timeline, offer.segments)
-        if offer.key not in offered and count:
+        if offer.key in told or len(sentences) == _OFFERS_MAX:
+            continue
+        if count := await count_memories(workspace, timeline, offer.segments):
+            told.add(offer.key)
             offered.append(offer.key)
-            git.tell(describe_offer(offer, count))
+            sentences.append(describe_offer(offer, count))
+    if sentences:
+        git.tell(" ".join(sentences))
     return found.state.model_copy(update={"offered": tuple(offered[-_OFFERS_TOLD_MAX:])})
 
 

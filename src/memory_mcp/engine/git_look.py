@@ -5,7 +5,7 @@ is found. It runs in a thread, because git takes milliseconds to answer.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
 
@@ -34,10 +34,10 @@ from memory_mcp.timeline.standing import find_reverted, group_by_segment, name_b
 _ADVANCES: Final = ("commit:", "commit (merge)", "commit (initial)", "merge ", "revert",
                     "cherry-pick", "am:", "pull: Fast-forward", "pull: Merge")  # fmt: skip
 """Beginnings of lines that only add commits; for others git is asked what they dropped."""
-_LINES_MAX: Final = 8
-"""Lines of work that are compared with what came, to find them squashed."""
 _COPIES_MAX: Final = 50
 """Of the commits that came, the newest are looked at as possible copies."""
+_ORIGINALS_MAX: Final = 1_000
+"""Commits with memories of which they may be copies; of more, the newest."""
 _REWRITES_MAX: Final = 20
 """Rewriting steps of a branch seen for the first time; git is asked what each took away."""
 _SHORT: Final = 8
@@ -696,18 +696,25 @@ def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
     unclosed = {branch: tip for branch, tip in _list_unclosed(look).items() if tip in away}
     single = {c.commit: c for c in look.came if len(c.parents) == 1}
     wanted = list(single)[-_COPIES_MAX:] if apart or unclosed else []
-    made = {patch: commit for commit, patch in look.git.find_patches(wanted).items()}
-    for name, tip in (_list_tips(look, apart) | unclosed).items() if made else ():
-        if squashed := _find_squash(look, made, tip):
+    offers: list[Offer] = []
+    if wanted:
+        picked = _list_picked(look)
+        originals = [a.commit for anchors in _list_lines(look, apart).values() for a in anchors]
+        asked = [*wanted, *picked, *originals[-_ORIGINALS_MAX:]]
+        patches = look.git.find_patches(list(dict.fromkeys(asked)))
+        made = {patches[commit]: commit for commit in wanted if commit in patches}
+        remade = {patches[commit] for commit in picked if commit in patches}
+        tips = _list_tips(look, apart) | unclosed
+        for name, squashed in _find_squashes(look, made, remade, tips).items():
+            tip = tips[name]
             why = f"up to {tip[:_SHORT]} of {name}, all of which came with {squashed[:_SHORT]}"
             if unclosed.get(name) == tip and squashed in look.fresh:
                 _anchor_claims(look, name, tip, f"on {name} after {tip[:_SHORT]}")
             reached = _find_reached(look, _list_apart(look, away), tip)
             _add_anchor(look, reached, squashed, look.place.branch, why)
-            apart = _list_apart(look, away)
-    offers: list[Offer] = []
-    for name, anchors in list(_list_lines(look, apart).items())[-_LINES_MAX:]:
-        offers += _offer_copies(look, name, anchors, made) if made else []
+        apart = _list_apart(look, away)
+        for name, anchors in _list_lines(look, apart).items():
+            offers += _offer_copies(look, name, anchors, made, patches)
     return [*offers, *_offer_gone(look, apart)]
 
 
@@ -724,7 +731,7 @@ def _offer_gone(look: _Look, apart: Mapping[SegmentId, Sequence[Anchor]]) -> lis
         if segment in unclosed - here and look.gone.issuperset(owners):
             lines.setdefault(owners[-1], []).append(segment)
     offers: list[Offer] = []
-    for name, segments in list(lines.items())[-_LINES_MAX:]:
+    for name, segments in list(lines.items())[-BRANCHES_SEEN_MAX:]:
         tip = look.branches[name].commit if name in look.branches else ""
         key = f"gone:{name}:{tip or segments[-1]}"
         offers.append(Offer(key, f"{name} is gone", name, tuple(dict.fromkeys(segments))))
@@ -739,31 +746,37 @@ def _list_tips(look: _Look, apart: Mapping[SegmentId, Sequence[Anchor]]) -> dict
     """
     commits = {anchor.commit for anchors in apart.values() for anchor in anchors}
     tips = dict(look.git.find_tips(commits, look.place.commit))
-    for name, anchors in list(_list_lines(look, apart).items())[-_LINES_MAX:]:
+    for name, anchors in list(_list_lines(look, apart).items())[-BRANCHES_SEEN_MAX:]:
         seen = look.branches.get(name)
         tips.setdefault(name, seen.commit if seen else anchors[-1].commit)
     return tips
 
 
-def _find_squash(look: _Look, made: Mapping[str, str], tip: str) -> str:
-    """The commit that came and has all the changes of this tip since it parted; '' if none."""
-    came = {commit.commit for commit in look.came}
+def _find_squashes(
+    look: _Look, made: Mapping[str, str], remade: Collection[str], tips: Mapping[str, str]
+) -> dict[str, str]:
+    """For each of these names, the commit that came and has all changes of its tip.
+
+    Not those of which the commits that were picked make the changes: it may be one of them.
+    """
     try:
-        beyond = [c for c in look.git.list_commits(tip, look.place.commit) if c.commit in came]
-        start = next((c.parents[0] for c in beyond if c.parents), look.place.commit)
-        patch = look.git.find_patch(start, tip)
+        ends = {*tips.values()} if made else ()
+        found = look.git.find_squashes(ends, look.place.commit, [*made.values()])
+    except GitSilentError:  # of that much at once: nothing is proved
+        return {}
+    squashes: dict[str, str] = {}
+    for name, tip in tips.items():
+        patch = found.get(tip, "")
         squashed = _find_made(look, made, patch, tip)
-        picked = squashed and (squashed in look.picked or patch in _list_picked(look))
-    except GitSilentError:  # they have nothing in common
-        return ""
-    return "" if picked else squashed
+        if squashed and squashed not in look.picked and patch not in remade:
+            squashes[name] = squashed
+    return squashes
 
 
-def _list_picked(look: _Look) -> set[str]:
-    """The changes of the commits that were ever picked to the branch: it may make these anew."""
+def _list_picked(look: _Look) -> list[str]:
+    """The newest commits that were ever picked to the branch: it may make their changes anew."""
     found = look.git.read_branch(look.place.branch, None)
-    picked = [step.new for step in (found[0] if found else ()) if step.picks]
-    return set(look.git.find_patches(picked[-_COPIES_MAX:]).values())
+    return [step.new for step in (found[0] if found else ()) if step.picks][-_COPIES_MAX:]
 
 
 def _find_made(look: _Look, made: Mapping[str, str], patch: str, tip: str) -> str:
@@ -813,9 +826,12 @@ def _list_lines(
 
 
 def _offer_copies(
-    look: _Look, name: str, anchors: Sequence[Anchor], made: Mapping[str, str]
+    look: _Look,
+    name: str,
+    anchors: Sequence[Anchor],
+    made: Mapping[str, str],
+    patches: Mapping[str, str],
 ) -> list[Offer]:
-    patches = look.git.find_patches([anchor.commit for anchor in anchors])
     offers: list[Offer] = []
     for anchor in anchors:
         copy = _find_made(look, made, patches.get(anchor.commit, ""), anchor.commit)

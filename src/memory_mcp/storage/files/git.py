@@ -22,6 +22,7 @@ from typing import Final
 from memory_mcp.disk import Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
+    BRANCHES_SEEN_MAX,
     STEPS_MAX,
     CommittedRecords,
     GitPlace,
@@ -82,7 +83,11 @@ _CUTS_MAX: Final = 32
 _REFLOGS_MAX: Final = 2_000
 """Reflogs of branches among which that of a renamed one is looked for."""
 _TIPS_MAX: Final = 8
-"""Branches that are looked at for memories which are not here."""
+"""Branches that are named, and those that are gone, for memories which are not here."""
+_DIFFS_MAX: Final = 250
+"""Commits whose changes git prints at once."""
+_PATCHES_MAX: Final = 4_000
+"""Ids of changes that are kept."""
 _RECORDS_MAX: Final = 1_000
 _REVERTS: Final = compile_later(
     r"This reverts commit ([0-9a-f]{4,64})\b"
@@ -115,6 +120,7 @@ class LocalGit:
         self._cuts = os.path.join(self._common, "shallow")
         self._settings = os.path.join(self._common, "config")
         self._paused = False
+        self._patches: dict[str, str] = {}
 
     def stamp(self) -> object:
         if self._paused:  # an operation ends without a word
@@ -341,7 +347,7 @@ class LocalGit:
         return self._ask(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"]).split()
 
     def find_tips(self, commits: Collection[str], head: str) -> Mapping[str, str]:
-        left = self.list_left()
+        left = self._list_lost()
         tips = {left[name]: name for name in reversed(list(left))}
         listed = self._ask(
             ["for-each-ref", f"--no-merged={head}", "--sort=refname", "--sort=committerdate",
@@ -350,17 +356,12 @@ class LocalGit:
         for line in listed.splitlines():
             commit, name = line.split("\0")
             tips.setdefault(commit, name)
-        beyond = self._ask(
-            ["rev-list", "--parents", "--date-order", f"--max-count={_BEYOND_MAX}", "--stdin"],
-            [*tips, f"^{head}"],
-        )  # fmt: skip
         reaching = set[str]()
-        for line in reversed(beyond.splitlines()):
-            commit, *parents = line.split()
+        for commit, *parents in reversed(self._list_beyond([*tips], head)):
             if commit in commits or not reaching.isdisjoint(parents):
                 reaching.add(commit)
         found = [(name, commit) for commit, name in tips.items() if commit in reaching]
-        return dict(found[-_TIPS_MAX:])
+        return dict(found[-BRANCHES_SEEN_MAX:])
 
     def list_commits(self, old: str, new: str) -> list[NewCommit]:
         said = self._ask(
@@ -393,17 +394,65 @@ class LocalGit:
         ]  # fmt: skip
 
     def find_patches(self, commits: Sequence[str]) -> Mapping[str, str]:
-        if not commits:
+        unknown = [commit for commit in commits if commit not in self._patches]
+        for at in range(0, len(unknown), _DIFFS_MAX):
+            self._patches |= self._identify(unknown[at : at + _DIFFS_MAX])
+        found = {commit: self._patches[commit] for commit in commits if commit in self._patches}
+        self._patches = dict(list(self._patches.items())[-_PATCHES_MAX:])
+        return found
+
+    def find_squashes(
+        self, tips: Collection[str], head: str, made: Sequence[str]
+    ) -> Mapping[str, str]:
+        bases = self._find_bases(sorted(self.find_known(tips)), head)
+        if not bases:
             return {}
-        diffs = self._ask(["diff-tree", "--stdin", "-p", *_PLAIN_DIFF], commits)
+        # of a commit that is given with another one, git shows what it has beyond that
+        pairs = {tip: f"{tip} {base}" for tip, base in bases.items()}
+        files = self._list_changed([*made, *pairs.values()])
+        changed = [files.get(commit) for commit in made]
+        alike = [pair for tip, pair in pairs.items() if tip in files and files[tip] in changed]
+        return self._identify(alike) if alike else {}
+
+    def _find_bases(self, tips: Sequence[str], head: str) -> Mapping[str, str]:
+        """Where each of these parted from `head`: of several such commits the newest."""
+        listed = self._list_beyond(tips, head) if tips else []
+        parents = {commit: before for commit, *before in listed}
+        ends = {each for before in parents.values() for each in before}.difference(parents)
+        if len(listed) == _BEYOND_MAX:  # git was stopped at some of them
+            ends = self.find_reached(ends, [head])
+        times: Mapping[str, int] = self.find_times(ends) if ends else {}
+        bases = {end: end for end in ends}
+        for commit, *before in reversed(listed):
+            if found := [bases[each] for each in reversed(before) if each in bases]:
+                bases[commit] = max(found, key=lambda end: times[end])
+        return {tip: bases[tip] for tip in tips if tip in parents and tip in bases}
+
+    def _list_beyond(self, tips: Sequence[str], head: str) -> list[list[str]]:
+        """What these reach and `head` does not, each commit before its parents, and with them."""
+        beyond = self._ask(
+            ["rev-list", "--parents", "--date-order", f"--max-count={_BEYOND_MAX}", "--stdin"],
+            [*tips, f"^{head}"],
+        )  # fmt: skip
+        return [line.split() for line in beyond.splitlines()]
+
+    def _list_changed(self, changes: Sequence[str]) -> Mapping[str, set[str]]:
+        """The files that each of these commits changes."""
+        listed = self._ask(["diff-tree", "--stdin", "-r", "--no-renames"], changes)
+        files: dict[str, set[str]] = {}
+        into = set[str]()
+        for line in listed.splitlines():
+            if line.startswith(":"):
+                into.add(line.partition("\t")[2])
+            else:
+                into = files.setdefault(line.strip(), set())
+        return files
+
+    def _identify(self, changes: Sequence[str]) -> dict[str, str]:
+        """The id of the change of each of these commits, or of what it has beyond another one."""
+        diffs = self._ask(["diff-tree", "--stdin", "-p", *_PLAIN_DIFF], changes)
         ids = self._ask(["patch-id", "--stable"], diffs.split("\n"))
         return {commit: patch for patch, commit in map(str.split, ids.splitlines())}
-
-    def find_patch(self, base: str, tip: str) -> str:
-        parted = self._ask(["merge-base", base, tip]).strip()
-        diff = self._ask(["diff-tree", "-p", *_PLAIN_DIFF, parted, tip])
-        ids = self._ask(["patch-id", "--stable"], diff.split("\n"))
-        return ids.split()[0] if ids else ""
 
     def find_authors(self, commits: Collection[str]) -> Mapping[str, tuple[str, str]]:
         listed = self._ask(
@@ -520,6 +569,9 @@ class LocalGit:
         return tips | ({"": left} if left and self.find_away([left], ["HEAD"]) else {})
 
     def list_left(self) -> Mapping[str, str]:
+        return dict(list(self._list_lost().items())[:_TIPS_MAX])
+
+    def _list_lost(self) -> Mapping[str, str]:
         left: dict[str, str] = {}
         for step in self.list_steps(0):
             if name := step.leaves:
@@ -533,7 +585,7 @@ class LocalGit:
         apart = ["rev-list", "--not", "--branches", "HEAD", "--not", "--stdin"]
         lost = set(self._ask(apart, sorted(there)).split() if there else ())
         newest = [(name, commit) for name, commit in left.items() if commit in lost]
-        return dict(newest[: -_TIPS_MAX - 1 : -1])
+        return dict(newest[: -BRANCHES_SEEN_MAX - 1 : -1])
 
     def list_committed(self, records: Collection[RecordId]) -> set[RecordId]:
         commits = self._ask(["rev-list", "--all", "--reflog", "--", "*.json"]).splitlines()
