@@ -121,14 +121,16 @@ class World:
         """What git tracks, also for another branch, is where its file is, and at home nowhere."""
         self.worked.setdefault(self.branch, set()).add(self.folder)
         self.made.add((self.branch, self.head))
+        self.close_on(self.branch, [m for m in self.memories if self.branch in m.open_on], commit)
+
+    def close_on(self, branch: str, memories: list[Memory], commit: str) -> None:
         trees = (self.folder, self.beside[0]) if self.with_code else ()
         tracked = " ".join(git(tree, "ls-files", "--", "*.json") for tree in trees)
-        for memory in self.memories:
-            if self.branch in memory.open_on:
-                memory.open_on.discard(self.branch)
-                memory.lines.add(self.branch)
-                if memory.id not in tracked:
-                    memory.homes.add(commit)
+        for memory in memories:
+            memory.open_on.discard(branch)
+            memory.lines.add(branch)
+            if memory.id not in tracked:
+                memory.homes.add(commit)
 
     def visible(self) -> set[str]:
         here, known = self.branch, self.ancestors()
@@ -248,14 +250,11 @@ class World:
         ends = [(name, tip) for name, tip in (line.split() for line in listed.splitlines())]
         return [end for end in ends if end[0] != self.branch and end in self.made]
 
-    def close_merged(self, branch: str, tip: str) -> list[Memory]:
-        """What is open on a branch has its last commit, once that was merged; these memories."""
-        closed = [m for m in self.memories if branch in m.open_on and self.branch not in m.open_on]
-        for memory in closed:
-            memory.open_on.discard(branch)
-            memory.lines.add(branch)
-            memory.homes.add(tip)
-        return closed
+    def close_merged(self, branch: str, tip: str) -> None:
+        """What is open on a branch has its last commit, once that was merged."""
+        here = self.branch
+        open_there = [m for m in self.memories if branch in m.open_on and here not in m.open_on]
+        self.close_on(branch, open_there, tip)
 
     def squash(self, other: str) -> None:
         if self.git("diff", "--stat", f"HEAD...{other}") == "":
@@ -515,6 +514,20 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 
 @settings(max_examples=depth(1, 200))
 @given(WITH_CODE_STORIES)
+@example(
+    (
+        PARTED,
+        [
+            ("write", 0),
+            ("switch", 0),
+            ("commit", 0),
+            ("tree", 0),
+            ("switch", 0),
+            ("switch", 0),
+            ("merge", 5),
+        ],
+    )
+)
 @example(([("commit", 0)], AWAY))
 @example(([], NESTED))
 @example(([], OLDER))
