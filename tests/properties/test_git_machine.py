@@ -256,6 +256,18 @@ class World:
         open_there = [m for m in self.memories if branch in m.open_on and here not in m.open_on]
         self.close_on(branch, open_there, tip)
 
+    def close_alike(self) -> None:
+        """A commit with all changes of another branch is its squash, also if it is made anew."""
+        made = self.git("diff", "HEAD~1", "HEAD")
+        for branch, tip in self.list_ends():
+            if made == self.git("diff", f"HEAD...{tip}"):
+                hidden = {m.text for m in self.memories} - self.visible()
+                self.close_merged(branch, tip)
+                brings = self.ancestors(tip)
+                for memory in self.memories:
+                    if memory.text in hidden and memory.homes & brings:
+                        memory.homes.add(self.head)
+
     def squash(self, other: str) -> None:
         if self.git("diff", "--stat", f"HEAD...{other}") == "":
             return
@@ -316,6 +328,7 @@ class World:
                 assert await self.recalled() == self.visible()
                 commit_all(self.folder, f"subject {self.count}")
                 self.close(self.head)
+                self.close_alike()
         assert await self.recalled() == self.visible()
 
     def leave(self, target: str) -> None:
@@ -331,6 +344,7 @@ class World:
             if old in memory.homes:
                 memory.homes.add(self.head)
         self.close(self.head)
+        self.close_alike()
 
     def rebase(self, other: str) -> None:
         lost = self.git("rev-list", "HEAD", f"^{other}").split()
@@ -423,6 +437,7 @@ DROPPED: list[Step] = [
 @given(STORIES)
 @example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
 @example((PARTED, [("hard", 0), ("hard", 0), ("squash", 0)]))
+@example((PARTED, [("new", 0), ("soft", 0), ("write", 0), ("switch", 1), ("soft", 0)]))
 @example(([], AWAY))
 @example(([], NESTED))
 @example(([], OLDER))
