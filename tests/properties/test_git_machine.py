@@ -71,7 +71,8 @@ class World:
     """A repository, the memory in it, and the model of both.
 
     `beside` is the other work tree, and the memory as it is opened there. `worked` are the work
-    trees in which commits were made on each branch, `made` the commits that were made for each.
+    trees in which commits were made on each branch, `made` the commits that were made for each,
+    `picked` the changes that were picked to each.
     """
 
     folder: Path
@@ -83,6 +84,7 @@ class World:
     dropped: set[str] = field(default_factory=set[str])
     worked: dict[str, set[Path]] = field(default_factory=dict[str, set[Path]])
     made: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    picked: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     offered: list[str] = field(default_factory=list[str])
     looked: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
     count: int = 0
@@ -257,9 +259,9 @@ class World:
         self.close_on(branch, open_there, tip)
 
     def close_alike(self) -> None:
-        """A commit with all changes of another branch is its squash, also if it is made anew."""
+        """A commit with all changes of another branch is its squash, but not of what was picked."""
         made = self.git("diff", "HEAD~1", "HEAD")
-        for branch, tip in self.list_ends():
+        for branch, tip in self.list_ends() if (self.branch, made) not in self.picked else ():
             if made == self.git("diff", f"HEAD...{tip}"):
                 hidden = {m.text for m in self.memories} - self.visible()
                 self.close_merged(branch, tip)
@@ -300,6 +302,7 @@ class World:
         own = self.git("rev-list", "HEAD", f"^{other}")
         assert await self.recalled() == self.visible()
         if commits and own and self.attempt("cherry-pick", commits[0]):
+            self.picked.add((self.branch, self.git("diff", "HEAD~1", "HEAD")))
             self.close(self.head)
             shown = self.visible()
             due = any(commits[0] in m.homes and m.text not in shown for m in self.memories)
