@@ -26,13 +26,16 @@ def test_what_was_said_is_listed_and_kept_on_a_word(run: Run) -> None:
 
     listed = run("suggestions")[1]
     assert listed.splitlines() == [
-        f"{RULE} [convention]", "Decide with: memory-mcp suggestions keep, or drop",
+        f"{RULE} [convention]",
+        "Decide with `memory-mcp suggestions keep` or `drop`; for one alone, add words of it.",
     ]  # fmt: skip
     kept = as_json(run, "suggestions", "keep")
     assert kept["message"] == "1 suggestion kept."
     assert kept["suggestions"][0]["outcome"] == "inserted"
     assert RULE in run("list")[1]
     assert "Nothing waits for the user's word" in complaint(run, "suggestions", "keep")
+    of_nothing = complaint(run, "suggestions", "keep", "no such words")
+    assert "Nothing that says 'no such words' waits for the user's word" in of_nothing
 
 
 def test_what_is_dropped_is_dropped(run: Run) -> None:

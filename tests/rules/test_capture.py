@@ -152,6 +152,39 @@ def test_characters_that_stand_for_quotes_inside_harm_nothing() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("remember: invoices may never be changed after sending",
+         "Invoices may never be changed after sending."),
+        ("Merke dir: Rechnungen gehen vor dem Versand an Frau Obermaier.",
+         "Rechnungen gehen vor dem Versand an Frau Obermaier."),
+        ("note for later: the sandbox resets at midnight", "The sandbox resets at midnight."),
+        ("Lesson: restarting the worker during a migration corrupts the job table.",
+         "Restarting the worker during a migration corrupts the job table."),
+        ("don't forget, Kari must approve payment changes", "Kari must approve payment changes."),
+    ],
+)  # fmt: skip
+def test_what_the_user_says_to_keep_is_kept(said: str, statement: str) -> None:
+    """In so many words: nothing of the sentence itself need speak for it."""
+    assert [each.statement for each in find_captures([Turn("user", said)])] == [statement]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't forget to run the tests",
+        "remember how we did this last time?",
+        "generate 3 fake user profiles, e.g. My name is Bob, I live in Rome and I like pizza",
+        "SELECT is always uppercase in our style guide, says the linter output",
+        "here's our README, shorten it:\n# Acme\nWe always deploy on Fridays. Never push to main.",
+    ],
+)
+def test_an_order_to_do_something_and_what_is_borrowed_are_not_kept(said: str) -> None:
+    """It looks like the user's own word, and is an example, a program's or a text to work on."""
+    assert find_captures([Turn("user", said)]) == ()
+
+
 def test_only_the_last_turns_of_the_user_are_looked_at() -> None:
     """What was said before was looked at then; the assistant's words are nobody's preference."""
     said = ["We always squash here.", "hm", "ok", "go on"]

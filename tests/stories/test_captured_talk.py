@@ -119,6 +119,30 @@ async def test_one_of_several_is_decided_by_a_part_of_it() -> None:
     assert [ALLERGY in line for line in await kept(workspace)] == [True]
 
 
+async def test_a_word_is_about_what_was_shown_last() -> None:
+    """What was passed over before is not agreed to by it; by its words it can be, still."""
+    workspace = at_work()
+    await said(workspace, SAID)
+    assert RULE in await prompted(workspace)
+    await said(workspace, OTHER)
+    named = await prompted(workspace)
+    assert (RULE in named, ALLERGY in named) == (False, True)
+    await sessions.decide_suggestions(workspace, keep=True)
+    first = [ALLERGY in line for line in await kept(workspace)]
+    await sessions.decide_suggestions(workspace, RULE.split(maxsplit=1)[0], keep=True)
+
+    assert first == [True]
+    assert len(await kept(workspace)) == 2
+
+
+async def test_who_is_asked_about_several_is_told_how_to_decide_one() -> None:
+    """Its words choose it; where there is only one, nothing need be said."""
+    workspace = at_work()
+    await said(workspace, SAID, OTHER)
+
+    assert "content: words of one, to decide it alone" in await prompted(workspace)
+
+
 async def test_only_what_was_shown_is_decided() -> None:
     """The user agrees to what was named, not to what nobody has seen."""
     workspace = at_work()

@@ -137,4 +137,4 @@ def test_at_the_command_line_what_others_wrote_is_kept_by_its_id(
     assert "ada wrote: Orders live in PostgreSQL." in run("context")[1]
     status, _, said = run("suggestions", "keep", memory)
     assert status == 1
-    assert "of another member waits for your word" in said
+    assert f"Nothing that says {memory!r} waits for the user's word" in said

@@ -16,7 +16,6 @@ from memory_mcp.domain.profile import LABELS, Profile
 from memory_mcp.domain.record import assume_utc, format_time
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError
 from memory_mcp.hints import name_id
 from memory_mcp.profile import get_profile
 from memory_mcp.render.outcomes import (
@@ -103,16 +102,10 @@ async def capture(workspace: Workspace, args: Namespace) -> Output:
 async def suggestions(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show what waits for the user's word, or carry it out."""
     known = await sessions.list_suggestions(workspace)  # what is shown may be decided
-    if args.word and args.id:
-        reviewed = await memories.review_memory(workspace, args.id, keep=args.word == "keep")
-        if reviewed is None:
-            raise InvalidRequestError(
-                f"No memory {args.id!r} of another member waits for your word. `memory-mcp status` "
-                "lists those that do."
-            )
-        return Output(render_receipt(reviewed))
     if args.word:
-        decided = await sessions.decide_suggestions(workspace, keep=args.word == "keep")
+        keep = args.word == "keep"
+        reviewed = await memories.review_memory(workspace, args.which, keep=keep)
+        decided = reviewed or await sessions.decide_suggestions(workspace, args.which, keep=keep)
         return Output(render_receipt(decided))
     if isinstance(known, Skipped):
         return known
@@ -127,14 +120,20 @@ def _suggestions_text(fields: Fields) -> str:
     lines = [f"{each['content']} [{each['category']}]" for each in fields["suggestions"]]
     if not lines:
         return "Nothing waits for your word."
-    return "\n".join([*lines, "Decide with: memory-mcp suggestions keep, or drop"])
+    return "\n".join(
+        [
+            *lines,
+            "Decide with `memory-mcp suggestions keep` or `drop`; for one alone, add words of it.",
+        ]
+    )
 
 
 def _add_suggestions_options(parser: ArgumentParser) -> None:
     parser.add_argument("word", nargs="?", choices=("keep", "drop"), default=None,
                         help="decide all that is listed; default: list it")  # fmt: skip
-    parser.add_argument("id", nargs="?", default="",
-                        help="of another member's, under MEMORY_APPROVAL=review")  # fmt: skip
+    parser.add_argument("which", nargs="?", default="",
+                        help="words of the one that is meant; or, under MEMORY_APPROVAL=review, "
+                             "the id of another member's")  # fmt: skip
 
 
 def _read_turns(workspace: Workspace, args: Namespace) -> tuple[Workspace, list[Turn]]:

@@ -56,8 +56,9 @@ class Capture:
         return _IMPORTANCE[self.category]
 
 
-SuggestionState = Literal["waiting", "named", "kept", "decided"]
-"""Not shown yet; shown, without an answer; kept and not said yet; nothing is left to do."""
+SuggestionState = Literal["waiting", "named", "passed", "kept", "decided"]
+"""Not shown yet; shown last, without an answer; passed over, as others were shown since; kept and
+not said yet; nothing is left to do."""
 
 
 class Suggestion(FrozenModel):

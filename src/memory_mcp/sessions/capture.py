@@ -67,8 +67,9 @@ _LOG: Final = logging.getLogger("memory_mcp.capture")
 _HEADING: Final = "From what the user said"
 _OFFER: Final = (
     "Kept if you agree: {} (ask the user in passing; then "
-    'add_memory(content="", suggested="keep") or "drop")'
+    'add_memory(content="", suggested="keep") or "drop"{})'
 )
+_ONE_ALONE: Final = "; content: words of one, to decide it alone"
 _KEPT: Final = "Kept just now: {} (say so in passing; forget_memory takes it back)"
 _NAMED_MAX: Final = 3
 """More is a list to be worked through; the others follow with the next prompt."""
@@ -160,10 +161,13 @@ async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Se
     if not told and not asked:
         return []
     states: dict[str, SuggestionState] = {each.digest: "decided" for each in told}
+    if asked:  # a word that comes now is about these
+        states |= {each.digest: "passed" for each in here if each.state == "named"}
     states |= {each.digest: "named" for each in asked}
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     facts = [_KEPT.format(_quote(told))] if told else []
-    facts += [_OFFER.format(_quote(asked))] if asked else []
+    alone = _ONE_ALONE if len(asked) > 1 else ""
+    facts += [_OFFER.format(_quote(asked), alone)] if asked else []
     return [Section(_HEADING, facts=tuple(facts), firm=True)]
 
 
@@ -175,9 +179,9 @@ async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skippe
     here = [
         each
         for each in await _load(workspace)
-        if each.state in ("waiting", "named") and _holds_here(workspace, each, timeline)
+        if each.state in ("waiting", "named", "passed") and _holds_here(workspace, each, timeline)
     ]
-    if any(each.state == "waiting" for each in here) and not refuse_writes(workspace):
+    if any(each.state != "named" for each in here) and not refuse_writes(workspace):
         states: dict[str, SuggestionState] = {each.digest: "named" for each in here}
         await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     return tuple(each.capture for each in here)
@@ -186,12 +190,12 @@ async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skippe
 async def decide_suggestions(
     workspace: Workspace, only: str = "", *, keep: bool
 ) -> SuggestionsDecided | Skipped:
-    """Keep or drop what the user was shown; what was not shown yet goes on waiting.
+    """Keep or drop what the user was shown last; what was not shown yet goes on waiting.
 
-    `only` is the one that is meant, or a part of those that are; without it all are decided.
+    `only` is one that was ever shown, or a part of it; without it all that were shown last.
 
     Raises:
-        InvalidRequestError: nothing waits for the user's word.
+        InvalidRequestError: nothing of this waits for the user's word.
     """
     if skipped := refuse_writes(workspace):
         return skipped
@@ -199,14 +203,17 @@ async def decide_suggestions(
     asked = [
         each
         for each in await _load(workspace)
-        if each.state == "named" and _holds_here(workspace, each, timeline)
+        if each.state == "named" or (only.strip() and each.state == "passed")
+        if _holds_here(workspace, each, timeline)
         if only.strip().casefold() in each.statement.casefold()
     ]
     asked = [each for each in asked if each.statement == only] or asked
     if not asked:
+        such = f" that says {only[:_NAMED_CHARS_MAX]!r}" if only else ""
         raise InvalidRequestError(
-            "Nothing waits for the user's word: it was decided, it has expired, or a backtrack "
-            f"left it. To keep a statement, give it to {name_step('add_memory', content=...)}."
+            f"Nothing{such} waits for the user's word: it was decided, it has expired, or a "
+            "backtrack left it. To keep a statement, give it to "
+            f"{name_step('add_memory', content=...)}."
         )
     outcomes = [await _keep(workspace, each.capture) for each in asked] if keep else []
     states: dict[str, SuggestionState] = {each.digest: "decided" for each in asked}

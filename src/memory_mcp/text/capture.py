@@ -23,6 +23,7 @@ from memory_mcp.learnt import Features
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.gate import Chatter, Keep, is_program_line, judge_worth
 from memory_mcp.text.keeping import (
+    Kept,
     begins_with_order,
     describe_sentence,
     judge_sentence,
@@ -75,8 +76,9 @@ class ReadSentence:
     """A sentence of the message, its quotes masked, what it is, and of which category.
 
     `doubts` are the patterns that speak against it; `lasts`: the gate knows it to last; `never`: it
-    may not be kept, whatever speaks for it. `named`: the category that a pattern marks it with.
-    `features` and `terms` are what it is judged by; `sure`: nobody need be asked about it.
+    may not be kept, whatever speaks for it; `ordered`: the user says to keep it. `named`: the
+    category that a pattern marks it with. `features` and `terms` are what it is judged by; `sure`:
+    nobody need be asked about it.
     """
 
     text: str
@@ -87,6 +89,7 @@ class ReadSentence:
     doubts: tuple[str, ...] = ()
     lasts: bool = False
     never: bool = False
+    ordered: bool = False
     features: Features = field(default_factory=dict[str, float])
     terms: tuple[str, ...] = ()
 
@@ -104,6 +107,8 @@ _ENDS: Final = ".!?:;"
 _COMMANDS: Final = ("/", "!", "#")
 _MARKS: Final = ("?", "\uff1f")
 _AFTER_MARK: Final = "\"')]}*_ "
+_NOT_MEANT: Final = frozenset({"message", "question", "never"})
+"""What speaks against a sentence that the user says is to be kept."""
 _NEVER: Final = frozenset({"quotation", "output", "recalled", "empty", "long"})
 """What nothing speaks for: it is not the user's own word."""
 
@@ -194,7 +199,8 @@ def _make_capture(
     whole = statement.lower()
     personal = bool(find_facts(statement))
     brief = len(_WORD.findall(statement)) < _STATEMENT_WORDS_MIN and not personal
-    if brief or (category == "lesson" and pattern("trivial").search(whole)):
+    trivial = category == "lesson" and pattern("trivial").search(whole) is not None
+    if brief or (trivial and not any(each.ordered for each in marked)):
         return None
     return Capture(
         statement[: _STATEMENT_CHARS_MAX + _CONTEXT_CHARS_MAX],
@@ -287,6 +293,9 @@ def _mark_stated(read: Sequence[ReadSentence]) -> list[ReadSentence]:
         fit = not sentence.never and sentence.reading != "announced"
         told = sentence.features, sentence.terms
         kept = judge_sentence(*told, message, sentence.named) if fit else None
+        if fit and sentence.ordered and _NOT_MEANT.isdisjoint(sentence.doubts):
+            category = (kept and kept.category) or sentence.named or _OTHER
+            kept = Kept(category, sure=not sentence.doubts)
         if kept:
             stated = replace(sentence, reading="stated", category=kept.category, sure=kept.sure)
             marked.append(stated)
@@ -364,7 +373,7 @@ def _read_sentence(
         "question": _asks(said),
         "never": matches("capture", "never", text),
         "moment": matches("capture", "moment", text) and not lasts,
-        "quotation": _holds_quotation(said, quotes),
+        "quotation": _holds_quotation(said, quotes) or matches("capture", "borrowed", text),
         "long": len(said) > _SENTENCE_CHARS_MAX,
         sort: bool(sort) and (not lasts or sort in ("question", "output")),
     }
@@ -373,10 +382,14 @@ def _read_sentence(
     named = _find_category(said, reasons=reasons)
     reading: Reading = "question" if "question" in against else "refused" if against else "plain"
     brief = len(_WORD.findall(plain)) < _STATEMENT_WORDS_MIN
-    if not against and matches("capture", "announces", text) and (brief or said.endswith(":")):
+    ordered = pattern("ordered").search(text) is not None
+    announces = ordered or matches("capture", "announces", text)
+    if not against and announces and (brief or said.endswith(":")):
         reading = "announced"
     sure = isinstance(worth, Keep) and worth.sure
-    return ReadSentence(said, reading, None, named, doubts=against, lasts=sure, never=never)
+    return ReadSentence(
+        said, reading, None, named, doubts=against, lasts=sure, never=never, ordered=ordered
+    )
 
 
 def _find_category(said: str, *, reasons: bool) -> CaptureCategory | None:
