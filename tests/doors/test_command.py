@@ -142,13 +142,15 @@ def modules_of(*commands: tuple[str, ...]) -> list[set[str]]:
 def test_a_command_loads_the_core_that_checks_and_no_package_around_it(run: Run) -> None:
     """What describes schemas to type checkers takes longer to define than a query to answer.
 
+    Nor does one that stores: the core imports that package when it dumps its first value.
     Who imports pydantic later in the same process, as a command that reads JSON does, gets it all.
     """
     run("add", "x")
     script = (
         "import sys\n"
         "from memory_mcp.cli.main import main\n"
-        "assert main(['search', 'x']) == 0\n"
+        "for words in ('search x', 'add y', 'checkpoint z', 'backtrack start --mode continue'):\n"
+        "    assert main(words.split()) == 0\n"
         "core = sys.modules['pydantic_core._pydantic_core']\n"
         "assert 'pydantic_core.core_schema' not in sys.modules\n"
         "import pydantic, pydantic_core\n"

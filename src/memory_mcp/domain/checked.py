@@ -19,6 +19,7 @@ from typing import (
     NewType,
     Self,
     TypeVar,
+    cast,
     dataclass_transform,
     get_args,
     get_origin,
@@ -137,6 +138,17 @@ class FrozenModel:
         made.__dict__ = {**dict(self), **update}
         return made
 
+    def list_json(self) -> dict[str, Any]:
+        """The fields as JSON has them: what `model_dump(mode="json")` returns, at less cost.
+
+        With the first value that the core dumps it imports all of `pydantic_core`, and that takes
+        a fourteenth of the processor time of a command that stores a record.
+        """
+        listed = dict(self)
+        for name, write in _list_writers(type(self)):
+            listed[name] = write(listed[name])
+        return listed
+
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """The fields, by the options of pydantic's method."""
         return self.__pydantic_serializer__.to_python(self, **options)
@@ -154,6 +166,48 @@ class FrozenModel:
 @cache
 def _list_names(cls: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(cls))
+
+
+_Write = Callable[[Any], Any]
+"""Makes what JSON has in the place of a value."""
+
+
+@cache
+def _list_writers(cls: Any) -> tuple[tuple[str, _Write], ...]:
+    """What writes each field of a class that is not in JSON as it is here."""
+    writers = ((of.name, _make_writer(_describe_field(of))) for of in fields(cls))
+    return tuple((name, write) for name, write in writers if write)
+
+
+def _make_writer(schema: Schema) -> _Write | None:
+    """What writes the values of a schema; None if they are the same in JSON."""
+    match schema:
+        case {"serialization": how}:
+            return how["function"]
+        case {"type": "str" | "int" | "bool" | "literal" | "none"}:
+            return None
+        case {"type": "model"}:
+            return FrozenModel.list_json
+        case {"type": "function-after" | "default"}:
+            return _make_writer(schema["schema"])
+        case {"type": "nullable" | "tuple" | "frozenset" | "dict"}:
+            return _make_part_writer(schema)
+        case _:  # of a form that few values have
+            serializer: Any = SchemaSerializer(cast("Any", schema))
+            return lambda value: serializer.to_python(value, mode="json")
+
+
+def _make_part_writer(schema: Schema) -> _Write | None:
+    """What writes values of which each part is written by a schema of its own."""
+    parts = schema.get("values_schema") or schema.get("items_schema") or schema["schema"]
+    write = _make_writer(parts[0] if schema["type"] == "tuple" else parts)
+    match schema["type"]:
+        case "nullable":
+            return write and (lambda value: None if value is None else write(value))
+        case "dict":
+            return write and (lambda values: {key: write(each) for key, each in values.items()})
+        case _:
+            return (lambda values: [*map(write, values)]) if write else list
 
 
 def _make_default(of: "Field[Any]") -> Any:
