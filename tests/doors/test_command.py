@@ -199,6 +199,37 @@ def test_a_command_imports_no_library_that_it_does_not_use(run: Run) -> None:
     assert not {"shutil", "bz2", "pkgutil", "tomllib"} & added
 
 
+def test_a_command_runs_nothing_that_only_a_connection_needs(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio imports what talks TLS, and a query to a store on this machine talks to nobody."""
+    run("add", "x")
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", "search", "x"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+    assert {"asyncio", "pathlib"} <= loaded
+    assert not {"ssl", "_ssl", "asyncio.sslproto", "ipaddress", "textwrap", "tokenize"} & loaded
+
+
+def test_whoever_talks_tls_finds_it_where_it_was_put_off() -> None:
+    """A provider in the cloud is reached by the same process."""
+    said = run_fresh(
+        "from memory_mcp.late import load_late\n"
+        "load_late()\n"
+        "import asyncio, ssl, sys\n"
+        "print('_ssl' in sys.modules)\n"
+        "from asyncio.sslproto import SSLProtocol\n"
+        "print(asyncio.base_events.sslproto.SSLProtocol is SSLProtocol)\n"
+        "print(isinstance(ssl.create_default_context(), asyncio.base_events.ssl.SSLContext))\n"
+    )
+
+    assert said == ["False", "True", "True"]
+
+
 def test_no_plain_command_imports_pydantic(run: Run) -> None:
     """It takes a third of a short command to load; the core alone checks what is stored."""
     run("add", "x")
