@@ -334,6 +334,20 @@ def run_fresh(script: str) -> list[str]:
     return done.stdout.split()
 
 
+def test_an_add_outlines_what_is_new_and_no_text_besides(run: Run) -> None:
+    """It renders what may be shown of all memories, and the index has outlined these."""
+    for text in ("The shop uses yarn.", "Standup is at 9:30.", "Tea is green."):
+        run("add", text)
+    said = run_fresh(
+        "from memory_mcp.cli.main import main\n"
+        "main(['add', 'The cellar is locked.'])\n"
+        "from memory_mcp.text.truths import outlines\n"
+        "print(outlines._pack_texts.cache_info().misses)\n"
+    )
+
+    assert said[-1] == "1"
+
+
 def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None:
     """Together they take as long to build as all else that is ours takes to import."""
     built = run_fresh(

@@ -356,6 +356,16 @@ def test_an_outdated_memory_takes_no_place_in_any_section() -> None:
     assert drop_outdated({"facts": [old], "decisions": [new]}) == {"facts": [], "decisions": [new]}
 
 
+def test_an_outline_that_is_known_is_not_made_anew() -> None:
+    """The index has it of every memory, and to make it takes longer than all the rest."""
+    old, new = _record(1, "The shop uses yarn."), _record(2, "The shop uses pnpm.")
+    of_new = pack_outline(new)
+
+    assert drop_outdated({"": [old, new]}, (), {old.id: b"", new.id: of_new}) == {"": [old, new]}
+    old, new = _record(3, "The farm uses yarn."), _record(4, "The farm uses pnpm.")
+    assert drop_outdated({"": [old, new]}, (), {new.id: pack_outline(new)}) == {"": [new]}
+
+
 def test_what_was_compared_before_is_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is shown is rendered after each write: of its memories one is new."""
     texts = [text for pair in OUTDATES for text in pair]

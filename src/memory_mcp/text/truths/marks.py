@@ -70,17 +70,20 @@ def join_title(record: Record, other: Record) -> str:
 
 
 def drop_outdated(
-    sections: Mapping[str, Sequence[Record]], away: Collection[RecordId] = ()
+    sections: Mapping[str, Sequence[Record]],
+    away: Collection[RecordId] = (),
+    outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> dict[str, Sequence[Record]]:
     """The records of each section without those that another one of any section outdates.
 
-    Those that are `away` and the others say nothing of each other.
+    Those that are `away` and the others say nothing of each other. An outline that is not known is
+    made, which takes as long as to index the memory.
     """
     records = {record.id: record for found in sections.values() for record in found}
     stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.created_at, r.id))
     outdated = set[RecordId]()
     for part in ([r for r in stating if r.id not in away], [r for r in stating if r.id in away]):
-        outdated |= _find_outdated({_make_key(record): record for record in part})
+        outdated |= _find_outdated({_make_key(record): record for record in part}, outlines)
     return {
         name: [record for record in found if record.id not in outdated]
         for name, found in sections.items()
@@ -107,7 +110,9 @@ def _make_key(record: Record) -> _Key:
     return record.id, record.created_at, record.title, record.content
 
 
-def _find_outdated(stating: Mapping[_Key, Record]) -> set[RecordId]:
+def _find_outdated(
+    stating: Mapping[_Key, Record], known_outlines: Mapping[RecordId, bytes]
+) -> set[RecordId]:
     """Those that a later one of these, which are in order, replaces.
 
     Two that were compared together before are not compared again.
@@ -117,7 +122,7 @@ def _find_outdated(stating: Mapping[_Key, Record]) -> set[RecordId]:
     order = [*stating]
     new = [at for at, key in enumerate(order) if key not in known.keys]
     outdated = {pair for pair in known.outdated if stating.keys() >= {*pair}}
-    outlines = [pack_outline(record) for record in stating.values()] if new else []
+    outlines = [_find_outline(each, known_outlines) for each in stating.values()] if new else []
     for at, older in enumerate(order):
         later = range(at + 1, len(order)) if at in new else [each for each in new if each > at]
         for after in later:
@@ -129,3 +134,8 @@ def _find_outdated(stating: Mapping[_Key, Record]) -> set[RecordId]:
     if new:
         _compared.append(_Group(frozenset(stating), frozenset(outdated)))
     return {older[0] for older, _ in outdated}
+
+
+def _find_outline(record: Record, known: Mapping[RecordId, bytes]) -> bytes:
+    found = known.get(record.id)
+    return pack_outline(record) if found is None else found
