@@ -348,6 +348,22 @@ def test_an_add_outlines_what_is_new_and_no_text_besides(run: Run) -> None:
     assert said[-1] == "1"
 
 
+def test_an_add_compares_what_is_new_with_the_rest_and_no_more(run: Run) -> None:
+    """Among 200 memories, to compare every two of those that may be shown took half of it."""
+    for text in ("The shop uses yarn.", "Tea is green.", "Tea is green or black."):
+        run("add", text)
+    said = run_fresh(
+        "from memory_mcp.cli.main import main\n"
+        "from memory_mcp.text.truths import marks\n"
+        "glance, seen = marks.may_bear, []\n"
+        "marks.may_bear = lambda *two: seen.append(two) or glance(*two)\n"
+        "main(['add', 'The cellar is locked.'])\n"
+        "print(len(set(map(frozenset, seen))))\n"
+    )
+
+    assert said[-1] == "3"
+
+
 def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None:
     """Together they take as long to build as all else that is ours takes to import."""
     built = run_fresh(

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 from paths import DATA
 
+from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Kind, Record, Scope
 from memory_mcp.engine.fields import make_fields
@@ -377,16 +378,34 @@ def test_what_was_compared_before_is_not_compared_again(monkeypatch: pytest.Monk
         return may_bear(one, other)
 
     monkeypatch.setattr("memory_mcp.text.truths.marks.may_bear", glance)
+    compared = Comparisons()
     for many in (len(records) - 1, len(records), len(records)):
         glances.clear()
         some = records[:many]
         outdated = mark_truths(some).outdated
-        assert drop_outdated({"": some}) == {"": [r for r in some if r.id not in outdated]}
+        holding = [r for r in some if r.id not in outdated]
+        assert drop_outdated({"": some}, comparisons=compared) == {"": holding}
         assert outdated
     assert not glances
-    older = drop_outdated({"": [*records[:-1], _record(len(records), "Nothing of all that.")]})
+    others = [*records[:-1], _record(len(records), "Nothing of all that.")]
+    assert drop_outdated({"": others}, comparisons=compared)[""]
     assert len(glances) == len(records) - 1
-    assert older[""]
+
+
+def test_what_another_process_compared_is_not_compared_again() -> None:
+    """A command renders after one write, and has compared nothing before."""
+    old, new = _record(1, "The repo uses yarn."), _record(2, "The repo uses pnpm.")
+    first, second = Comparisons(), Comparisons()
+    assert not first.newest
+    assert drop_outdated({"": [old, new]}, comparisons=first) == {"": [new]}
+    drop_outdated({"": [new]}, comparisons=first)
+    assert [len(each.keys) for each in first.newest] == [2, 1]
+    second.load(first.newest)
+
+    nothing = {old.id: b"", new.id: b""}  # by which they would not be compared
+    assert second.loaded
+    assert drop_outdated({"": [old, new]}, (), nothing, second) == {"": [new]}
+    assert drop_outdated({"": [old, new]}, (), nothing) == {"": [old, new]}
 
 
 @pytest.mark.parametrize(

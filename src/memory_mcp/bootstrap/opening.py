@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Final
 
 from memory_mcp.code import count_moved, make_marker
+from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
@@ -182,9 +183,10 @@ async def collect_records(
                 pass
     away = list_elsewhere(workspace, chain.from_iterable(found.values()))
     outlines = await _load_outlines(workspace, chain.from_iterable(found.values()))
+    comparisons = await _load_comparisons(workspace)
     presented: dict[str, Sequence[Record]] = {
         name: present_records(workspace, records)
-        for name, records in drop_outdated(found, away, outlines).items()
+        for name, records in drop_outdated(found, away, outlines, comparisons).items()
     }
     return SectionRecords(presented, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
 
@@ -198,6 +200,14 @@ async def _load_outlines(
         asked_of.get(record.scope.reach, []).append(record.id)
     asked = (workspace.bank_of(of).index.outlines(ids) for of, ids in asked_of.items() if ids)
     return {id_: outline for each in await gather_all(asked) for id_, outline in each.items()}
+
+
+async def _load_comparisons(workspace: Workspace) -> Comparisons:
+    """What was compared before, by this process or by the one that rendered last."""
+    comparisons = workspace.comparisons
+    if not comparisons.loaded:
+        comparisons.load(await workspace.views.load_compared())
+    return comparisons
 
 
 async def add_notices(workspace: Workspace, frame: OpeningFrame, collected: SectionRecords) -> None:
