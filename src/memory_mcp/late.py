@@ -1,8 +1,9 @@
 """Modules of the standard library that are loaded when a name of theirs is first asked for.
 
-asyncio imports what talks TLS, pathlib what parses addresses, inspect what splits source text: a
-twentieth of the processor time of a short command, and hardly one of them uses any of it. Who
-imports such a module gets it as ever; what is in it is there with the first look.
+asyncio imports what talks TLS, pathlib what parses addresses, inspect what splits source text, and
+filelock what a file system without locks needs: a twentieth of the processor time of a short
+command, and hardly one of them uses any of it. Who imports such a module gets it as ever; what is
+in it is there with the first look.
 """
 
 import sys
@@ -14,7 +15,9 @@ from typing import Any, Final
 
 __all__ = ["LATE", "load_late"]
 
-LATE: Final = ("ssl", "asyncio.sslproto", "ipaddress", "textwrap", "tokenize")
+LATE: Final = (
+    "ssl", "asyncio.sslproto", "ipaddress", "platform", "secrets", "textwrap", "tokenize",
+)  # fmt: skip
 """What imports each of them at the start uses it in functions alone."""
 
 

@@ -15,6 +15,7 @@ from doors import names_in, records
 from memory_mcp import __version__
 from memory_mcp.cli.catalog import LISTED
 from memory_mcp.cli.main import main
+from memory_mcp.late import LATE
 
 _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("add", "x", "--kind", "idea"), "--kind: 'idea' is unknown; choose one of fact, preference"),
@@ -199,20 +200,24 @@ def test_a_command_imports_no_library_that_it_does_not_use(run: Run) -> None:
     assert not {"shutil", "bz2", "pkgutil", "tomllib"} & added
 
 
+@pytest.mark.parametrize("words", [("search", "x"), ("add", "y")])
 def test_a_command_runs_nothing_that_only_a_connection_needs(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """asyncio imports what talks TLS, and a query to a store on this machine talks to nobody."""
+    """asyncio imports what talks TLS, and a query to a store on this machine talks to nobody.
+
+    Nor what a lock needs where a file system has none.
+    """
     run("add", "x")
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     done = subprocess.run(
-        [sys.executable, "-m", "memory_mcp", "search", "x"],
+        [sys.executable, "-m", "memory_mcp", *words],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
     assert {"asyncio", "pathlib"} <= loaded
-    assert not {"ssl", "_ssl", "asyncio.sslproto", "ipaddress", "textwrap", "tokenize"} & loaded
+    assert not {*LATE, "_ssl", "random", "hmac"} & loaded
 
 
 def test_whoever_talks_tls_finds_it_where_it_was_put_off() -> None:
