@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 from command_line import Run, complaint
 from doors import names_in, records
+from real_git import commit_all, make_repository
 
 from memory_mcp import __version__
 from memory_mcp.cli.catalog import LISTED
@@ -140,13 +141,19 @@ def modules_of(*commands: tuple[str, ...]) -> list[set[str]]:
     return [set(line.split()) for line in done.stderr.splitlines()]
 
 
-def test_a_command_loads_the_core_that_checks_and_no_package_around_it(run: Run) -> None:
+def test_a_command_loads_the_core_that_checks_and_no_package_around_it(
+    run: Run, project: Path
+) -> None:
     """What describes schemas to type checkers takes longer to define than a query to answer.
 
-    Nor does one that stores: the core imports that package when it dumps its first value.
+    Nor does one that stores, or that saw a commit of git: the core imports that package when it
+    dumps its first value.
     Who imports pydantic later in the same process, as a command that reads JSON does, gets it all.
     """
+    (project / ".git").rmdir()
+    make_repository(project)
     run("add", "x")
+    commit_all(project, "memories")
     script = (
         "import sys\n"
         "from memory_mcp.cli.main import main\n"
