@@ -22,6 +22,9 @@ def main() -> int:
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         gc.disable()  # imports make much that stays and nothing to collect
         from memory_mcp import shutdown
+        from memory_mcp.late import load_late
+
+        load_late()
         from memory_mcp.cli.main import main as command
 
         status = command()

@@ -9,6 +9,7 @@ from index_doors import ANY, HERE, matched, seen
 
 from memory_mcp.domain.ids import RecordId, mark_id
 from memory_mcp.domain.search import CorpusStatistics, Filters, IdSummary, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ports import SearchIndex
 
@@ -37,6 +38,20 @@ async def test_the_kinds_of_records_are_known(index: SearchIndex, scribe: Scribe
         fact.id: "fact", lesson.id: "lesson",
     }  # fmt: skip
     assert await index.kinds([]) == {}
+
+
+async def test_what_statements_are_compared_by_is_known_of_what_may_be_found(
+    index: SearchIndex, scribe: Scribe
+) -> None:
+    """A context compares all that it may show, and need not read each text anew for it."""
+    fact, titled = scribe.record("Tabs, not spaces."), scribe.record("It is 3.", title="Port")
+    buried = scribe.record("Not so.", kind="tombstone")
+    await index.add([fact, titled, buried])
+
+    found = await index.outlines([fact.id, titled.id, buried.id, scribe.record().id])
+    assert found == {each.id: make_fields(each).outline for each in (fact, titled)}
+    assert all(found.values())
+    assert await index.outlines([]) == {}
 
 
 async def test_the_ids_are_summed_up_whatever_came_and_went(

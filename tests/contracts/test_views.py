@@ -13,6 +13,7 @@ from doors import names_in
 from views_in_memory import MemoryViews
 
 from memory_mcp.disk import Disk
+from memory_mcp.domain.comparisons import Compared
 from memory_mcp.domain.sessions import PAGE_MARK, Page
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.ports import Views
@@ -279,3 +280,37 @@ async def test_a_folder_that_refuses_says_why(tmp_path: Path) -> None:
 
     with pytest.raises(StoreUnavailableError):
         await local_views(tmp_path).write(Rendering({"MEMORY.md": PAGE}, ()))
+
+
+async def test_what_was_compared_is_there_for_the_next_process(world: World) -> None:
+    """It renders after one write, and to compare all again takes longer than everything else."""
+    assert not await world.views.load_compared()
+    sets = [
+        Compared(frozenset({"a", "b"}), frozenset({("a", "b")})),
+        Compared(frozenset("c"), frozenset()),
+    ]
+    await world.views.keep_compared(sets)
+    assert list(await world.views.load_compared()) == sets
+    await world.views.keep_compared(sets[1:])
+    assert list(await world.views.load_compared()) == sets[1:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", '{"version": 0, "sets": [{"keys": [], "outdated": []}]}',
+        '{"version": 1, "sets": 1}', '{"version": 1, "sets": [{"keys": [[]], "outdated": []}]}',
+        '{"version": 1, "sets": [{"keys": ["a"], "outdated": [["a"]]}]}',
+    ],
+)  # fmt: skip
+async def test_what_is_damaged_or_of_another_version_is_found_anew(
+    tmp_path: Path, text: str
+) -> None:
+    views = local_views(tmp_path)
+    sets = [Compared(frozenset("a"), frozenset())]
+    await views.keep_compared(sets)
+    (tmp_path / "machine" / "compared.json").write_text(text)
+
+    assert not await views.load_compared()
+    await views.keep_compared(sets)
+    assert await views.load_compared() == sets

@@ -11,10 +11,12 @@ from typing import Final
 import pytest
 from command_line import Run, complaint
 from doors import names_in, records
+from real_git import commit_all, make_repository
 
 from memory_mcp import __version__
 from memory_mcp.cli.catalog import LISTED
 from memory_mcp.cli.main import main
+from memory_mcp.late import LATE
 
 _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("add", "x", "--kind", "idea"), "--kind: 'idea' is unknown; choose one of fact, preference"),
@@ -139,16 +141,24 @@ def modules_of(*commands: tuple[str, ...]) -> list[set[str]]:
     return [set(line.split()) for line in done.stderr.splitlines()]
 
 
-def test_a_command_loads_the_core_that_checks_and_no_package_around_it(run: Run) -> None:
+def test_a_command_loads_the_core_that_checks_and_no_package_around_it(
+    run: Run, project: Path
+) -> None:
     """What describes schemas to type checkers takes longer to define than a query to answer.
 
+    Nor does one that stores, or that saw a commit of git: the core imports that package when it
+    dumps its first value.
     Who imports pydantic later in the same process, as a command that reads JSON does, gets it all.
     """
+    (project / ".git").rmdir()
+    make_repository(project)
     run("add", "x")
+    commit_all(project, "memories")
     script = (
         "import sys\n"
         "from memory_mcp.cli.main import main\n"
-        "assert main(['search', 'x']) == 0\n"
+        "for words in ('search x', 'add y', 'checkpoint z', 'backtrack start --mode continue'):\n"
+        "    assert main(words.split()) == 0\n"
         "core = sys.modules['pydantic_core._pydantic_core']\n"
         "assert 'pydantic_core.core_schema' not in sys.modules\n"
         "import pydantic, pydantic_core\n"
@@ -195,6 +205,41 @@ def test_a_command_imports_no_library_that_it_does_not_use(run: Run) -> None:
     assert not (needless | {"difflib", "uuid"}) & status
     assert not (needless | {"uuid"}) & search
     assert not {"shutil", "bz2", "pkgutil", "tomllib"} & added
+
+
+@pytest.mark.parametrize("words", [("search", "x"), ("add", "y")])
+def test_a_command_runs_nothing_that_only_a_connection_needs(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """asyncio imports what talks TLS, and a query to a store on this machine talks to nobody.
+
+    Nor what a lock needs where a file system has none.
+    """
+    run("add", "x")
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    done = subprocess.run(
+        [sys.executable, "-m", "memory_mcp", *words],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+    assert {"asyncio", "pathlib"} <= loaded
+    assert not {*LATE, "_ssl", "random", "hmac"} & loaded
+
+
+def test_whoever_talks_tls_finds_it_where_it_was_put_off() -> None:
+    """A provider in the cloud is reached by the same process."""
+    said = run_fresh(
+        "from memory_mcp.late import load_late\n"
+        "load_late()\n"
+        "import asyncio, ssl, sys\n"
+        "print('_ssl' in sys.modules)\n"
+        "from asyncio.sslproto import SSLProtocol\n"
+        "print(asyncio.base_events.sslproto.SSLProtocol is SSLProtocol)\n"
+        "print(isinstance(ssl.create_default_context(), asyncio.base_events.ssl.SSLContext))\n"
+    )
+
+    assert said == ["False", "True", "True"]
 
 
 def test_no_plain_command_imports_pydantic(run: Run) -> None:
@@ -299,6 +344,36 @@ def run_fresh(script: str) -> list[str]:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     return done.stdout.split()
+
+
+def test_an_add_outlines_what_is_new_and_no_text_besides(run: Run) -> None:
+    """It renders what may be shown of all memories, and the index has outlined these."""
+    for text in ("The shop uses yarn.", "Standup is at 9:30.", "Tea is green."):
+        run("add", text)
+    said = run_fresh(
+        "from memory_mcp.cli.main import main\n"
+        "main(['add', 'The cellar is locked.'])\n"
+        "from memory_mcp.text.truths import outlines\n"
+        "print(outlines._pack_texts.cache_info().misses)\n"
+    )
+
+    assert said[-1] == "1"
+
+
+def test_an_add_compares_what_is_new_with_the_rest_and_no_more(run: Run) -> None:
+    """Among 200 memories, to compare every two of those that may be shown took half of it."""
+    for text in ("The shop uses yarn.", "Tea is green.", "Tea is green or black."):
+        run("add", text)
+    said = run_fresh(
+        "from memory_mcp.cli.main import main\n"
+        "from memory_mcp.text.truths import marks\n"
+        "glance, seen = marks.may_bear, []\n"
+        "marks.may_bear = lambda *two: seen.append(two) or glance(*two)\n"
+        "main(['add', 'The cellar is locked.'])\n"
+        "print(len(set(map(frozenset, seen))))\n"
+    )
+
+    assert said[-1] == "3"
 
 
 def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None:

@@ -97,6 +97,7 @@ async def test_a_record_comes_back_from_its_file_as_it_was(tmp_path: Path, recor
     await store.put(record)
 
     assert await store.get(record.id) == record
+    assert record.list_json() == record.model_dump(mode="json")
     await store.put(record)
     await store.erase({record.id})
 

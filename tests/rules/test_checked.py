@@ -69,9 +69,12 @@ def test_a_value_is_read_from_fields_and_written_back() -> None:
 
     assert tree.best == Leaf(name="x", kind="b")
     assert tree.at == datetime(2026, 1, 31, 14, 30, 22, tzinfo=UTC)
-    assert tree.model_dump(mode="json") == {
-        name: value for name, value in fields.items() if name != "of_a_later_version"
-    }
+    written = {name: value for name, value in fields.items() if name != "of_a_later_version"}
+    assert tree.list_json() == tree.model_dump(mode="json") == written
+    assert Tree().list_json() == Tree().model_dump(mode="json")
+    for each in (tree, Tree(), Tree(even=4, leaves=(Leaf(name="x"),), best=Leaf(name="x"))):
+        sparse = each.model_dump(mode="json", exclude_defaults=True)
+        assert each.list_json(exclude_defaults=True) == sparse
     assert Tree.model_validate_json(tree.model_dump_json()) == tree
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 from paths import DATA
 
+from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Kind, Record, Scope
 from memory_mcp.engine.fields import make_fields
@@ -356,6 +357,16 @@ def test_an_outdated_memory_takes_no_place_in_any_section() -> None:
     assert drop_outdated({"facts": [old], "decisions": [new]}) == {"facts": [], "decisions": [new]}
 
 
+def test_an_outline_that_is_known_is_not_made_anew() -> None:
+    """The index has it of every memory, and to make it takes longer than all the rest."""
+    old, new = _record(1, "The shop uses yarn."), _record(2, "The shop uses pnpm.")
+    of_new = pack_outline(new)
+
+    assert drop_outdated({"": [old, new]}, (), {old.id: b"", new.id: of_new}) == {"": [old, new]}
+    old, new = _record(3, "The farm uses yarn."), _record(4, "The farm uses pnpm.")
+    assert drop_outdated({"": [old, new]}, (), {new.id: pack_outline(new)}) == {"": [new]}
+
+
 def test_what_was_compared_before_is_not_compared_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is shown is rendered after each write: of its memories one is new."""
     texts = [text for pair in OUTDATES for text in pair]
@@ -367,16 +378,34 @@ def test_what_was_compared_before_is_not_compared_again(monkeypatch: pytest.Monk
         return may_bear(one, other)
 
     monkeypatch.setattr("memory_mcp.text.truths.marks.may_bear", glance)
+    compared = Comparisons()
     for many in (len(records) - 1, len(records), len(records)):
         glances.clear()
         some = records[:many]
         outdated = mark_truths(some).outdated
-        assert drop_outdated({"": some}) == {"": [r for r in some if r.id not in outdated]}
+        holding = [r for r in some if r.id not in outdated]
+        assert drop_outdated({"": some}, comparisons=compared) == {"": holding}
         assert outdated
     assert not glances
-    older = drop_outdated({"": [*records[:-1], _record(len(records), "Nothing of all that.")]})
+    others = [*records[:-1], _record(len(records), "Nothing of all that.")]
+    assert drop_outdated({"": others}, comparisons=compared)[""]
     assert len(glances) == len(records) - 1
-    assert older[""]
+
+
+def test_what_another_process_compared_is_not_compared_again() -> None:
+    """A command renders after one write, and has compared nothing before."""
+    old, new = _record(1, "The repo uses yarn."), _record(2, "The repo uses pnpm.")
+    first, second = Comparisons(), Comparisons()
+    assert not first.newest
+    assert drop_outdated({"": [old, new]}, comparisons=first) == {"": [new]}
+    drop_outdated({"": [new]}, comparisons=first)
+    assert [len(each.keys) for each in first.newest] == [2, 1]
+    second.load(first.newest)
+
+    nothing = {old.id: b"", new.id: b""}  # by which they would not be compared
+    assert second.loaded
+    assert drop_outdated({"": [old, new]}, (), nothing, second) == {"": [new]}
+    assert drop_outdated({"": [old, new]}, (), nothing) == {"": [old, new]}
 
 
 @pytest.mark.parametrize(

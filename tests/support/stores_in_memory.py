@@ -200,6 +200,10 @@ class MemoryIndex:
         every = self._aside | self._records
         return {id_: every[id_].kind for id_ in every.keys() & set(among)}
 
+    async def outlines(self, among: Collection[RecordId]) -> dict[RecordId, bytes]:
+        there = (self._records[id_] for id_ in self._records.keys() & set(among))
+        return {each.id: fields_of(each).outline for each in there if each.recalled}
+
     async def summarise_ids(self, bound: str) -> IdSummary:
         marks = reduce(lambda xor, id_: xor ^ mark_id(id_), self._records, 0)
         return IdSummary(max((id_ for id_ in self._records if id_ < bound), default=""), marks)

@@ -1,9 +1,10 @@
 """`ports.Views` in memory. It obeys the contract; tests/contracts proves it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from memory_mcp.domain.comparisons import Compared
 from memory_mcp.domain.sessions import PAGE_MARK, Page, RenderedFile
 from memory_mcp.ports.sessions import Rendering
 from memory_mcp.rendered import Rendered, Watched
@@ -21,6 +22,7 @@ class MemoryViews:
         self.struck: list[str] = []
         self._count = count or (lambda: self._changes)
         self._changes = 0
+        self._compared: Sequence[Compared] = ()
         self._alone = asyncio.Lock()
 
     def changed(self) -> None:
@@ -77,3 +79,9 @@ class MemoryViews:
         return pages + [
             RenderedFile(f"{b}.json", r["text"], branch=b) for b, r in self.bootstraps.items()
         ]
+
+    async def load_compared(self) -> Sequence[Compared]:
+        return self._compared
+
+    async def keep_compared(self, sets: Sequence[Compared]) -> None:
+        self._compared = tuple(sets)

@@ -4,13 +4,14 @@ The same memories give the same bytes, until one of them expires. It holds neith
 nudge: whoever answers a caller adds those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from typing import Final
 
 from memory_mcp.code import count_moved, make_marker
+from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
@@ -181,11 +182,32 @@ async def collect_records(
             case _:
                 pass
     away = list_elsewhere(workspace, chain.from_iterable(found.values()))
+    outlines = await _load_outlines(workspace, chain.from_iterable(found.values()))
+    comparisons = await _load_comparisons(workspace)
     presented: dict[str, Sequence[Record]] = {
         name: present_records(workspace, records)
-        for name, records in drop_outdated(found, away).items()
+        for name, records in drop_outdated(found, away, outlines, comparisons).items()
     }
     return SectionRecords(presented, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
+
+
+async def _load_outlines(
+    workspace: Workspace, records: Iterable[Record]
+) -> Mapping[RecordId, bytes]:
+    """What the statements of these are compared by, as the indexes have it."""
+    asked_of: dict[Reach, list[RecordId]] = {reach: [] for reach in workspace.reaches}
+    for record in records:
+        asked_of.get(record.scope.reach, []).append(record.id)
+    asked = (workspace.bank_of(of).index.outlines(ids) for of, ids in asked_of.items() if ids)
+    return {id_: outline for each in await gather_all(asked) for id_, outline in each.items()}
+
+
+async def _load_comparisons(workspace: Workspace) -> Comparisons:
+    """What was compared before, by this process or by the one that rendered last."""
+    comparisons = workspace.comparisons
+    if not comparisons.loaded:
+        comparisons.load(await workspace.views.load_compared())
+    return comparisons
 
 
 async def add_notices(workspace: Workspace, frame: OpeningFrame, collected: SectionRecords) -> None:

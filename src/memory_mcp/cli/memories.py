@@ -194,7 +194,7 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
             elif standing:
                 why = f"\n\n{standing[0].upper()}{standing[1:]}.{why}"
         case CheckpointDetails(checkpoint):
-            fields = {"checkpointId": checkpoint.id, **checkpoint.model_dump(mode="json")}
+            fields = {"checkpointId": checkpoint.id, **checkpoint.list_json()}
     return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)
 
 

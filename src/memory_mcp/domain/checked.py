@@ -9,7 +9,7 @@ same annotations.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import (
     Annotated,
     Any,
@@ -19,6 +19,7 @@ from typing import (
     NewType,
     Self,
     TypeVar,
+    cast,
     dataclass_transform,
     get_args,
     get_origin,
@@ -137,6 +138,22 @@ class FrozenModel:
         made.__dict__ = {**dict(self), **update}
         return made
 
+    def list_json(self, *, exclude_defaults: bool = False) -> dict[str, Any]:
+        """The fields as JSON has them: what `model_dump(mode="json")` returns, at less cost.
+
+        With the first value that the core dumps it imports all of `pydantic_core`, and that takes
+        a fourteenth of the processor time of a command that stores a record.
+        """
+        listed = dict(self)
+        if exclude_defaults:
+            for name, default in _list_defaults(type(self)):
+                if listed[name] == default:
+                    del listed[name]
+        for name, write in _list_writers(type(self), exclude_defaults):
+            if name in listed:
+                listed[name] = write(listed[name])
+        return listed
+
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """The fields, by the options of pydantic's method."""
         return self.__pydantic_serializer__.to_python(self, **options)
@@ -154,6 +171,57 @@ class FrozenModel:
 @cache
 def _list_names(cls: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(cls))
+
+
+_Write = Callable[[Any], Any]
+"""Makes what JSON has in the place of a value."""
+
+
+@cache
+def _list_defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple((of.name, _make_default(of)) for of in fields(cls) if _has_default(of))
+
+
+@cache
+def _list_writers(cls: Any, exclude_defaults: bool) -> tuple[tuple[str, _Write], ...]:  # noqa: FBT001  # a cache has no names
+    """What writes each field of a class that is not in JSON as it is here."""
+    made = ((of.name, _make_writer(_describe_field(of), exclude_defaults)) for of in fields(cls))
+    return tuple((name, write) for name, write in made if write)
+
+
+def _make_writer(schema: Schema, exclude_defaults: bool) -> _Write | None:  # noqa: FBT001
+    """What writes the values of a schema; None if they are the same in JSON."""
+    match schema:
+        case {"serialization": how}:
+            return how["function"]
+        case {"type": "str" | "int" | "bool" | "literal" | "none"}:
+            return None
+        case {"type": "model"}:
+            return partial(FrozenModel.list_json, exclude_defaults=exclude_defaults)
+        case {"type": "function-after" | "function-before" | "default"}:
+            return _make_writer(schema["schema"], exclude_defaults)
+        case {"type": "nullable" | "tuple" | "frozenset" | "dict"}:
+            return _make_part_writer(schema, exclude_defaults)
+        case _:  # of a form that few values have
+            serializer: Any = SchemaSerializer(cast("Any", schema))
+            return lambda value: serializer.to_python(value, mode="json")
+
+
+def _make_part_writer(schema: Schema, exclude_defaults: bool) -> _Write | None:  # noqa: FBT001
+    """What writes values of which each part is written by a schema of its own."""
+    parts = schema.get("values_schema") or schema.get("items_schema") or schema["schema"]
+    write = _make_writer(parts[0] if schema["type"] == "tuple" else parts, exclude_defaults)
+    match schema["type"]:
+        case "nullable":
+            return write and (lambda value: None if value is None else write(value))
+        case "dict":
+            return write and (lambda values: {key: write(each) for key, each in values.items()})
+        case _:
+            return (lambda values: [*map(write, values)]) if write else list
+
+
+def _has_default(of: "Field[Any]") -> bool:
+    return of.default is not MISSING or of.default_factory is not MISSING
 
 
 def _make_default(of: "Field[Any]") -> Any:

@@ -383,9 +383,10 @@ class Record(FrozenModel):
 
     def as_json(self) -> dict[str, Any]:
         """The file's content, without absent and empty fields."""
-        fields = self.model_dump(mode="json", exclude={"meta"} if not self.meta else None)
-        meta = {"meta": fields.pop("meta")} if self.meta else {}  # as it was given, nulls included
-        return drop_empty({**fields, "container_tags": self.container_tags}) | meta
+        fields = self.list_json()
+        meta = fields.pop("meta")  # as it was given, nulls included
+        kept = drop_empty({**fields, "container_tags": self.container_tags})
+        return kept | {"meta": meta} if meta else kept
 
 
 def cut_title(record: Record, chars_max: int) -> str:
@@ -401,9 +402,8 @@ def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, value in fields.items():
         tidy = drop_empty(value) if isinstance(value, dict) else value  # pyright: ignore[reportUnknownArgumentType]  # JSON
-        if tidy is None or tidy is False or tidy in ("", [], {}):
-            continue
-        kept[name] = tidy
+        if tidy or (tidy == 0 and tidy is not False):
+            kept[name] = tidy
     return kept
 
 

@@ -207,6 +207,9 @@ class SelfHealingIndex:
     async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]:
         return await self.run(lambda: self._index.kinds(among))
 
+    async def outlines(self, among: Collection[RecordId]) -> dict[RecordId, bytes]:
+        return await self.run(lambda: self._index.outlines(among))
+
     async def summarise_ids(self, bound: str) -> IdSummary:
         return await self.run(lambda: self._index.summarise_ids(bound))
 

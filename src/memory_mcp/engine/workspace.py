@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from memory_mcp.deadlines import CallLock, wait_for_lock
 from memory_mcp.domain.captures import CaptureMode
+from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.deduplication import MergePolicy, SecretPolicy
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.git import EVERYWHERE, GitMode, Pause, SeenFiles, ToldTree
@@ -533,6 +534,7 @@ class Workspace:
     waiting: WaitingRecords | None = None
     recovered: RecoveredHead = field(default_factory=RecoveredHead)
     shortened: ShortenedTexts = field(default_factory=ShortenedTexts)
+    comparisons: Comparisons = field(default_factory=Comparisons)
 
     @property
     def scope(self) -> Scope:

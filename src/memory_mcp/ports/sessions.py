@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memory_mcp.domain.captures import Suggestions
+from memory_mcp.domain.comparisons import Compared
 from memory_mcp.domain.nudges import Nudge, NudgeHandover, NudgeRemoval, WaitingNudges
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.sessions import (
@@ -136,6 +137,8 @@ class Views(ChangeWatch, Protocol):
       `page`, each of this project's pages that is there and ours becomes it: clients read them
       without a check.
     - `list_rendered` returns every page and bootstrap, or why it cannot be read.
+    - `load_compared` returns what `keep_compared` was given last, by any process; nothing if it is
+      damaged or of another version, for it can be found anew.
     - `StoreUnavailableError` is the only failure; what was written before it stays.
     """
 
@@ -150,3 +153,5 @@ class Views(ChangeWatch, Protocol):
     async def withdraw_elsewhere(self, page: str) -> None: ...
     async def withdraw(self, branch: str | None, page: str = "") -> None: ...
     async def list_rendered(self) -> list[RenderedFile]: ...
+    async def load_compared(self) -> Sequence[Compared]: ...
+    async def keep_compared(self, sets: Sequence[Compared]) -> None: ...

@@ -18,7 +18,6 @@ import math
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from fractions import Fraction
 from operator import mul
 from typing import Final
 
@@ -95,10 +94,14 @@ Rankable = Candidate | Neighbour
 
 def fuse_ranks(*lists: Sequence[RecordId]) -> list[RecordId]:
     """Reciprocal rank fusion: every id once, best first; of equals the one of the earlier list."""
-    scores: dict[RecordId, Fraction] = {}  # rounded sums of equals would not be equal
+    last = _RANK_OFFSET + max(map(len, lists), default=0)
+    whole = math.lcm(
+        *range(_RANK_OFFSET + 1, last + 1)
+    )  # rounded sums of equals would not be equal
+    scores: dict[RecordId, int] = {}
     for ids in lists:
         for rank, record_id in enumerate(dict.fromkeys(ids), start=1):
-            scores[record_id] = scores.get(record_id, 0) + Fraction(1, _RANK_OFFSET + rank)
+            scores[record_id] = scores.get(record_id, 0) + whole // (_RANK_OFFSET + rank)
     return sorted(scores, key=lambda record_id: -scores[record_id])
 
 

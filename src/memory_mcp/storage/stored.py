@@ -171,7 +171,8 @@ def parse_earlier_part(where: str, data: bytes) -> Timeline:
 
 def dump_earlier_part(part: Timeline) -> bytes:
     """A part of a timeline as one line."""
-    fields = {"checkpoints": [*part.checkpoints.values()], **_list_rest(part)}
+    made = [checkpoint.list_json() for checkpoint in part.checkpoints.values()]
+    fields = {"checkpoints": made, **_list_rest(part)}
     return to_json({name: value for name, value in fields.items() if value})
 
 
@@ -273,9 +274,11 @@ def dump_timeline(
             for c in sorted(decided, key=lambda c: (c.at, c.move))
         ],
         "branches": {name: {"tips": timeline.tips(name)} for name in (MAIN, *branches)},
-        **({"earlier": earlier} if earlier else {}),
+        **({"earlier": earlier.list_json()} if earlier else {}),
         **_list_rest(beyond),
-        "undecided": [c for c in beyond.checkpoints.values() if c.approval not in _DECIDED],
+        "undecided": [
+            c.list_json() for c in beyond.checkpoints.values() if c.approval not in _DECIDED
+        ],
     }
     return _dump_members(fields)
 
@@ -294,10 +297,10 @@ def _list_fields(checkpoint: Checkpoint, holds: bool) -> dict[str, Any]:  # noqa
 def _list_rest(part: Timeline) -> dict[str, Any]:
     """The members of a head that are its timeline, without the checkpoints."""
     return {
-        "segments": [*part.segments.values()],
+        "segments": [segment.list_json() for segment in part.segments.values()],
         "left": sorted(part.left),
         "forgotten": sorted(part.forgotten),
-        "lines": [*part.lines.values()],
+        "lines": [line.list_json() for line in part.lines.values()],
         "given_up": [
             {"move": move, "branch": each.branch, "segments": sorted(each.segments)}
             | ({"keeps": sorted(each.keeps)} if each.keeps else {})
@@ -316,8 +319,8 @@ def dump_history_line(record: Record) -> bytes:
     fields = {
         "id": record.id,
         "at": record.as_json()["created_at"],
-        "by": record.origin.model_dump(mode="json"),
-        "move": move.model_dump(mode="json") if move else None,
+        "by": record.origin.list_json(),
+        "move": move.list_json() if move else None,
     }
     return json.dumps(drop_empty(fields), ensure_ascii=False).encode()
 

@@ -123,7 +123,7 @@ class GitStateFiles:
         loaded = self._load()
         if state.mode and state.mode != loaded.copied:
             self._replace(_MODE_FILE, f"{state.mode}\n")
-        data = json.dumps(state.model_dump(mode="json", exclude_defaults=True), indent=1)
+        data = json.dumps(state.list_json(exclude_defaults=True), indent=1)
         self._replace(_STATE_FILE, data)
         damaged = {name: why for name, why in loaded.damaged.items()
                    if name == _MODE_FILE and not state.mode}  # fmt: skip

@@ -4,6 +4,7 @@
     <project>/.claude/session-context.md    for CLAUDE.md to reference
     <memories>/MEMORY.md, HISTORY.md        for people, and programs that read Markdown
     <user state>/rendered-in/<name>.json    where else something of this user was rendered
+    <machine>/compared.json                 which of the memories shown were compared, by digests
 
 A `.gitignore` beside the pages hides them and itself from git. A page that git tracks all the same
 is left as it is: what is written there would keep git from switching.
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from memory_mcp import rendered
 from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
+from memory_mcp.domain.comparisons import COMPARISONS_VERSION, Compared
 from memory_mcp.domain.limits import DATABASE_LOOK_SECONDS_MAX, PAGE_BYTES_MAX
 from memory_mcp.domain.sessions import (
     GITIGNORE_MARK,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 _LOCK_FILE: Final = "rendered.lock"
 _REGISTER: Final = "rendered-in"
+_COMPARED_FILE: Final = "compared.json"
 
 
 class LocalViews:
@@ -208,6 +211,28 @@ class LocalViews:
                 RenderedFile(str(path), text, branch=bootstrap["branch"] if bootstrap else "")
             )
         return found
+
+    @in_thread
+    def load_compared(self) -> Sequence[Compared]:
+        try:
+            data = read_file(
+                str(self._machine / _COMPARED_FILE), PAGE_BYTES_MAX, str(self._machine)
+            )
+            kept = json.loads(data)
+            if kept["version"] != COMPARISONS_VERSION:
+                return ()
+            return [
+                Compared(frozenset(each["keys"]), frozenset((a, b) for a, b in each["outdated"]))
+                for each in kept["sets"]
+            ]
+        except (OSError, ValueError, KeyError, TypeError):  # they are compared anew
+            return ()
+
+    @in_thread
+    def keep_compared(self, sets: Sequence[Compared]) -> None:
+        listed = [{"keys": sorted(each.keys), "outdated": sorted(each.outdated)} for each in sets]
+        data = json.dumps({"version": COMPARISONS_VERSION, "sets": listed}).encode()
+        self._replace(self._machine / _COMPARED_FILE, data, mark=b"")
 
     def _bootstrap_path(self, branch: str) -> Path:
         return Path(rendered.bootstrap_path(str(self._machine), branch))

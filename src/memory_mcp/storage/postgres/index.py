@@ -261,6 +261,11 @@ class PostgresIndex:
         rows = await self.bank.rows(some, {"ids": sorted(among)})
         return {RecordId(row[0]): row[1] for row in rows}
 
+    async def outlines(self, among: Collection[RecordId]) -> dict[RecordId, bytes]:
+        some = "SELECT id, outline FROM entry WHERE bank = :bank AND id = ANY(:ids) AND recalled"
+        rows = await self.bank.rows(some, {"ids": sorted(among)})
+        return {RecordId(row[0]): row[1] for row in rows}
+
     async def summarise_ids(self, bound: str) -> IdSummary:
         rows = await self.bank.rows(
             "SELECT coalesce((SELECT max(id) FROM entry WHERE bank = :bank AND id < :bound), ''), "

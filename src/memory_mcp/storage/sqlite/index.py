@@ -616,6 +616,14 @@ class SqliteIndex:
         rows = await self.file.rows(both, {"ids": _as_list(among)}) if among else ()
         return {RecordId(id_): kind for id_, kind in rows}
 
+    async def outlines(self, among: Collection[RecordId]) -> dict[RecordId, bytes]:
+        rows = await self.file.rows(
+            "SELECT r.id, f.outline FROM json_each(:ids) CROSS JOIN record r ON r.id = value "
+            "CROSS JOIN fields f ON f.record = r.rowid",
+            {"ids": _as_list(among)},
+        )
+        return {RecordId(id_): outline for id_, outline in rows if isinstance(outline, bytes)}
+
     async def summarise_ids(self, bound: str) -> IdSummary:
         rows = await self.file.rows(
             "SELECT coalesce((SELECT max(id) FROM record WHERE id < :bound), ''), "

@@ -1,21 +1,24 @@
 """Finds among memories those that others of them bring up to date or contradict."""
 
-from collections import deque
+import hashlib
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
 from itertools import combinations
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
+from memory_mcp.domain.comparisons import Compared, Comparisons
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.record import Record, format_time
 from memory_mcp.frozen import frozen
 from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
 from memory_mcp.text.truths.outlines import may_bear, pack_outline
 
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
+_KEY_DIGITS: Final = 20
+"""80 bits: no two of some hundred memories have one digest."""
 
 
 @frozen
@@ -70,62 +73,57 @@ def join_title(record: Record, other: Record) -> str:
 
 
 def drop_outdated(
-    sections: Mapping[str, Sequence[Record]], away: Collection[RecordId] = ()
+    sections: Mapping[str, Sequence[Record]],
+    away: Collection[RecordId] = (),
+    outlines: Mapping[RecordId, bytes] = _NONE,
+    comparisons: Comparisons | None = None,
 ) -> dict[str, Sequence[Record]]:
     """The records of each section without those that another one of any section outdates.
 
-    Those that are `away` and the others say nothing of each other.
+    Those that are `away` and the others say nothing of each other. An outline that is not known is
+    made, which takes as long as to index the memory. Two that were compared before are not compared
+    again.
     """
     records = {record.id: record for found in sections.values() for record in found}
     stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.created_at, r.id))
     outdated = set[RecordId]()
     for part in ([r for r in stating if r.id not in away], [r for r in stating if r.id in away]):
-        outdated |= _find_outdated({_make_key(record): record for record in part})
+        outdated |= _find_outdated(part, outlines, comparisons or Comparisons())
     return {
         name: [record for record in found if record.id not in outdated]
         for name, found in sections.items()
     }
 
 
-_Key = tuple[RecordId, datetime, str, str]
-"""A memory, and what its comparison with another one depends on."""
-
-
-class _Group(NamedTuple):
-    """Memories of which each two were compared, and of those that are outdated, by what."""
-
-    keys: frozenset[_Key]
-    outdated: frozenset[tuple[_Key, _Key]]
-
-
-_GROUPS_KEPT: Final = 8
-_compared: Final = deque([_Group(frozenset(), frozenset())], maxlen=_GROUPS_KEPT)
-"""What is shown is rendered after each write, and differs by what was written."""
-
-
-def _make_key(record: Record) -> _Key:
-    return record.id, record.created_at, record.title, record.content
-
-
-def _find_outdated(stating: Mapping[_Key, Record]) -> set[RecordId]:
-    """Those that a later one of these, which are in order, replaces.
-
-    Two that were compared together before are not compared again.
-    """
-    groups = [*_compared]  # another thread may add one meanwhile
-    known = max(groups, key=lambda group: len(group.keys & stating.keys()))
-    order = [*stating]
-    new = [at for at, key in enumerate(order) if key not in known.keys]
-    outdated = {pair for pair in known.outdated if stating.keys() >= {*pair}}
-    outlines = [pack_outline(record) for record in stating.values()] if new else []
-    for at, older in enumerate(order):
+def _find_outdated(
+    stating: Sequence[Record], outlines: Mapping[RecordId, bytes], comparisons: Comparisons
+) -> set[RecordId]:
+    """Those that a later one of these, which are in order, replaces."""
+    order = [_make_key(record) for record in stating]
+    keys = frozenset(order)
+    before = comparisons.find_nearest(keys)
+    new = [at for at, key in enumerate(order) if key not in before.keys]
+    outdated = {pair for pair in before.outdated if keys.issuperset(pair)}
+    outlined = [_find_outline(record, outlines) for record in stating] if new else []
+    for at, older in enumerate(stating):
         later = range(at + 1, len(order)) if at in new else [each for each in new if each > at]
         for after in later:
-            if may_bear(outlines[at], outlines[after]):
-                old, newer = stating[older], stating[order[after]]
-                texts = join_title(old, newer), join_title(newer, old)
+            if may_bear(outlined[at], outlined[after]):
+                texts = join_title(older, stating[after]), join_title(stating[after], older)
                 if isinstance(compare_statements(*texts), Outdates):
-                    outdated.add((older, order[after]))
-    if new:
-        _compared.append(_Group(frozenset(stating), frozenset(outdated)))
-    return {older[0] for older, _ in outdated}
+                    outdated.add((order[at], order[after]))
+    if stating:
+        comparisons.note(Compared(keys, frozenset(outdated)))
+    gone = {older for older, _ in outdated}
+    return {record.id for record, key in zip(stating, order, strict=True) if key in gone}
+
+
+def _make_key(record: Record) -> str:
+    """The digest of all that a comparison of the memory with another one depends on."""
+    made = json.dumps([record.id, format_time(record.created_at), record.title, record.content])
+    return hashlib.sha256(made.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def _find_outline(record: Record, known: Mapping[RecordId, bytes]) -> bytes:
+    found = known.get(record.id)
+    return pack_outline(record) if found is None else found
