@@ -323,8 +323,11 @@ class MemoryIndex:
         found = {r.segment for r in self.every() if r.segment is not None and not r.erases}
         return found if among is None else found.intersection(among)
 
-    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return {target for r in self.every() if r.segment in segments for target in r.supersedes}
+    async def suppressed_by(
+        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
+    ) -> set[RecordId]:
+        found = {target for r in self.every() if r.segment in segments for target in r.supersedes}
+        return found - {record.id for record in self.every() if record.segment in but}
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         found = set(record_ids)
@@ -350,6 +353,9 @@ class MemoryIndex:
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         return {target for r in self.every() if r.id in record_ids for target in r.erases}
+
+    async def erased_since(self, bound: str) -> set[RecordId]:
+        return {target for r in self.every() if r.id > bound for target in r.erases}
 
     def _made_of(self, ids: Collection[RecordId]) -> set[RecordId]:
         gone, every = set(ids), [*self._records.values(), *self._aside.values()]
