@@ -93,9 +93,11 @@ class MemoryRecords:
     async def remove_litter(self) -> None:
         """Nothing here is ever cut short."""
 
-    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
+    async def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]:
         del repair  # nothing here can be damaged
-        return [], list(self._records.values())
+        for record_id in [*self._records]:
+            if record := self._records.get(record_id):
+                yield record
 
 
 class MemoryJournal:
