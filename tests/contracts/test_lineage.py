@@ -47,11 +47,15 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     assert await index.ids_by_segment(set()) == {}
     assert await index.suppressed_by({ELSEWHERE}) == {old.id, new.id}
     assert await index.suppressed_by({HERE}) == set()
+    assert await index.suppressed_by({ELSEWHERE}, but={HERE}) == {new.id}
+    assert await index.suppressed_by({ELSEWHERE}, but={ELSEWHERE}) == {old.id}
     assert await index.to_erase() == {new.id: {grave.id}}
     assert await index.to_erase([gone, old.id]) == {gone: {grave.id}}
     assert await index.erased() == {new.id, gone}
     assert await index.erased_by([grave.id]) == {new.id, gone}
     assert await index.erased_by([new.id, old.id]) == set()
+    assert await index.erased_since("") == await index.erased_since(new.id) == {new.id, gone}
+    assert await index.erased_since(grave.id) == set()
     assert await index.segments() == {HERE: moves[-1].id, ELSEWHERE: grave.id}
     assert await index.segments(orders=False) == {HERE: moves[-1].id, ELSEWHERE: new.id}
     assert await index.holding() == {HERE, ELSEWHERE}

@@ -13,6 +13,7 @@ from stores_in_memory import MemoryRecords
 
 from memory_mcp.disk import Access, Disk
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId
+from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
@@ -283,17 +284,31 @@ async def test_what_the_file_system_refuses_is_said_in_one_sentence(
         await store.get(record.id)
 
 
+async def test_a_check_reads_the_records_while_they_are_taken(
+    store: RecordStore, scribe: Scribe
+) -> None:
+    """However many there are, only a part of them is in memory at once."""
+    records = [scribe.record(str(number)) for number in range(501)]
+    for start in range(0, len(records), 100):
+        await asyncio.gather(*map(store.put, records[start : start + 100]))
+    looked_at = aiter(store.check(repair=False))
+    assert await anext(looked_at) == records[0]
+
+    await store.erase({records[-1].id})
+    assert [each async for each in looked_at][-1] == records[-2]
+
+
 async def test_a_healthy_store_has_no_findings_and_litter_is_one(
     local: LocalRecords, scribe: Scribe
 ) -> None:
     """The doctor hears of what the store alone can tell."""
     record = scribe.record()
     await local.put(record)
-    assert await local.check(repair=False) == ([], [record])
+    assert [each async for each in local.check(repair=False)] == [record]
 
     litter = local.path(record.id).with_name(".cut.tmp")
     litter.write_text("half")
-    found, records = await local.check(repair=True)
-    assert ([f.code for f in found], records) == (["litter"], [record])
-    assert await local.check(repair=False) == ([], [record])
+    stored, found = [each async for each in local.check(repair=True)]
+    assert (stored, isinstance(found, Finding) and found.code) == (record, "litter")
+    assert [each async for each in local.check(repair=False)] == [record]
     assert FakeIds().new(record.created_at) == record.id

@@ -26,6 +26,7 @@ from memory_mcp.domain.record import Move, Origin, Record
 from memory_mcp.domain.timeline import Head
 from memory_mcp.storage.files.heads import LocalHeads
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
+from memory_mcp.storage.stored import dump_record, load_record
 from memory_mcp.timeline.moves import fold_moves
 
 pytestmark = pytest.mark.anyio
@@ -100,6 +101,18 @@ async def test_a_record_comes_back_from_its_file_as_it_was(tmp_path: Path, recor
     assert record.list_json() == record.model_dump(mode="json")
     await store.put(record)
     await store.erase({record.id})
+
+
+@given(record=records())
+async def test_what_this_program_formatted_is_parsed_the_quick_way_as_any_other(
+    record: Record,
+) -> None:
+    """There are two ways to read a record, and one truth."""
+    data = dump_record(record)
+    quick = load_record(data, "a record", record.id, formatted=True)
+
+    assert quick == load_record(data, "a record", record.id) == record
+    assert dump_record(quick) == data
 
 
 @st.composite

@@ -16,10 +16,10 @@ from memory_mcp.disk import Disk
 from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
-from memory_mcp.errors import InvalidRequestError, StoreDamagedError
+from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 from memory_mcp.safe_files import UnsafeFileError
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder, read_record
-from memory_mcp.storage.stored import parse_record
+from memory_mcp.storage.stored import load_record, parse_record
 
 pytestmark = pytest.mark.anyio
 
@@ -157,6 +157,20 @@ async def test_what_would_not_be_read_again_is_not_acknowledged(tmp_path: Path) 
     with pytest.raises(InvalidRequestError, match="title"):
         await store.put(record)
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240
+
+
+def test_what_the_quick_way_refuses_is_explained_as_ever() -> None:
+    """A newer version of this program notes its files in the same ledger."""
+    record = Scribe().record()
+    newer = to_json({**record.as_json(), "schema_version": 2})
+    strange = to_json({**record.as_json(), "schema_version": 2, "kind": "new"})
+    for data in (newer, strange):
+        with pytest.raises(NewerSchemaError, match="Update memory-mcp"):
+            load_record(data, "a record", record.id, formatted=True)
+    with pytest.raises(StoreDamagedError, match="title"):
+        load_record(
+            to_json({**record.as_json(), "title": 1}), "a record", record.id, formatted=True
+        )
 
 
 ANY = st.text(max_size=40)

@@ -93,9 +93,11 @@ class MemoryRecords:
     async def remove_litter(self) -> None:
         """Nothing here is ever cut short."""
 
-    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
+    async def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]:
         del repair  # nothing here can be damaged
-        return [], list(self._records.values())
+        for record_id in [*self._records]:
+            if record := self._records.get(record_id):
+                yield record
 
 
 class MemoryJournal:
@@ -327,8 +329,11 @@ class MemoryIndex:
         found = {r.segment for r in self.every() if r.segment is not None and not r.erases}
         return found if among is None else found.intersection(among)
 
-    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return {target for r in self.every() if r.segment in segments for target in r.supersedes}
+    async def suppressed_by(
+        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
+    ) -> set[RecordId]:
+        found = {target for r in self.every() if r.segment in segments for target in r.supersedes}
+        return found - {record.id for record in self.every() if record.segment in but}
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         found = set(record_ids)
@@ -354,6 +359,9 @@ class MemoryIndex:
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         return {target for r in self.every() if r.id in record_ids for target in r.erases}
+
+    async def erased_since(self, bound: str) -> set[RecordId]:
+        return {target for r in self.every() if r.id > bound for target in r.erases}
 
     def _made_of(self, ids: Collection[RecordId]) -> set[RecordId]:
         gone, every = set(ids), [*self._records.values(), *self._aside.values()]

@@ -1,6 +1,7 @@
 """Moves a branch back to a checkpoint, or forward again onto a line that a backtrack left."""
 
 import hashlib
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -212,7 +213,6 @@ async def _plan_move(
     named = [record for record in looked if record.id in newest]
     forgets = find_forgotten_segments(timeline, branch, plan, away)
     touched = await index.ids_by_segment(plan.hides | forgets)
-    erases = set[RecordId]().union(*(touched.get(segment, ()) for segment in forgets))
     preview = MovePreview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
@@ -221,10 +221,10 @@ async def _plan_move(
         hides=await index.count(now, hidden) + len(suppressed),
         titles=tuple(cut_title(record, _TITLE_CHARS_MAX) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
-        erases=len(erases),
+        erases=sum(len(touched.get(segment, ())) for segment in forgets),
         leaves=bool(await index.holding(plan.hides)),
         others=count_authors(workspace, (record for record in looked if record.id in known)),
-        token=_token(head, branch, plan, set[RecordId]().union(*touched.values())),
+        token=_token(head, branch, plan, touched),
     )
     if not forget:
         return _PlannedMove(plan, preview)
@@ -240,10 +240,10 @@ async def find_suppressed_by_restore(
     if not isinstance(plan, RestorePlan):
         return set()
     index = workspace.project.index
-    named = await index.suppressed_by(plan.brings)
+    # what lies on the line itself is not visible now: of a long line that is nearly all
+    named = await index.suppressed_by(plan.brings, but=plan.hides | (plan.brings - now.chain))
     if not named:
         return named
-    named.difference_update(*(await index.ids_by_segment(plan.hides)).values())
     later = await index.visible(named, after)  # the view that was asked about last: it is there yet
     return await index.visible(named, now) - later
 
@@ -253,7 +253,7 @@ async def _count_brought_back(
 ) -> int:
     """How many memories are visible afterwards that are not visible now."""
     index = workspace.project.index
-    freed = await index.suppressed_by(plan.hides)
+    freed = await index.suppressed_by(plan.hides, but=plan.hides - after.chain)
     before = await index.visible(freed, now)  # first: what follows asks about the other view
     count = len(await index.visible(freed, after) - before)
     if isinstance(plan, RestorePlan):
@@ -286,8 +286,13 @@ async def _store_lesson(workspace: Workspace, lesson: str, head: Head) -> Record
 
 
 def _token(
-    head: Head, branch: str, plan: BacktrackPlan | RestorePlan, touched: set[RecordId]
+    head: Head,
+    branch: str,
+    plan: BacktrackPlan | RestorePlan,
+    touched: Mapping[SegmentId, Collection[RecordId]],
 ) -> str:
     """Identifies the head, the move, and every record that the move hides or erases."""
-    parts = [head.project, head.revision, branch, *sorted(plan.parents), *sorted(touched)]
+    parts = [head.project, head.revision, branch, *sorted(plan.parents)]
+    for segment in sorted(touched):  # each by itself: to sort all of them takes twice as long
+        parts += sorted(touched[segment])
     return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:10]

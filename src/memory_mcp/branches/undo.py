@@ -144,11 +144,8 @@ def _refuse_checkpoint(checkpoint: Checkpoint | None) -> InvalidRequestError:
 
 async def _was_erased_since(workspace: Workspace, last: Record | None) -> bool:
     """Whether a memory was erased after that move, or ever."""
-    for bank in workspace.banks:
-        newer = {id_ for id_ in await bank.index.ids() if last is None or id_ > last.id}
-        if await bank.index.erased_by(newer):
-            return True
-    return False
+    bound = last.id if last else ""
+    return any([await bank.index.erased_since(bound) for bank in workspace.banks])
 
 
 async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | None, Record | None]:

@@ -289,8 +289,10 @@ class SelfHealingIndex:
     async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
         return await self.run(lambda: self._index.list_aside(among))
 
-    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.suppressed_by(segments))
+    async def suppressed_by(
+        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
+    ) -> set[RecordId]:
+        return await self.run(lambda: self._index.suppressed_by(segments, but=but))
 
     async def to_erase(
         self, among: Collection[RecordId] | None = None
@@ -339,6 +341,9 @@ class SelfHealingIndex:
 
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         return await self.run(lambda: self._index.erased_by(record_ids))
+
+    async def erased_since(self, bound: str) -> set[RecordId]:
+        return await self.run(lambda: self._index.erased_since(bound))
 
     async def remember_erased(self, record_ids: Collection[RecordId]) -> None:
         """Log that this machine erases them, before it does; a full disk does not prevent it."""

@@ -5,7 +5,7 @@ for a person.
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal
@@ -22,9 +22,9 @@ from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import recover_head
 from memory_mcp.engine.workspace import GitFollower, MemoryBank, Workspace
 from memory_mcp.errors import GitSilentError, StoreError
+from memory_mcp.maintenance.contents import Contents
 from memory_mcp.memories.waiting import find_waiting_writes
 from memory_mcp.sessions.inbox import inbox_findings
-from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.transfer.import_memories import check_import
 from memory_mcp.trust.erasing import describe_pending_erasures, list_pending_erasures
 from memory_mcp.trust.strangers import find_strangers
@@ -105,20 +105,13 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     if strangers := await find_strangers(workspace):
         counted = pluralise(strangers.count, "memory counts", "memories count")
         found.append(_finding("trust-waits", counted))
-    records: list[Record] = []
+    contents = Contents()
     for bank in workspace.banks:
-        of_records, stored = await bank.records.check(repair=repair)
-        of_index = await bank.index.findings(repair=repair)
-        found += [*of_records, *of_index]
-        if not any(finding.code == "index-unusable" for finding in of_index):
-            found += await _check_index(bank, stored, repair=repair)
-        if bank.mirror:
-            found += await _check_outbox(bank, bank.mirror, stored, repair=repair)
-        records += stored
+        found += await _check_bank(bank, contents, repair=repair)
     if any(finding.code.startswith("head-") and not finding.repaired for finding in found):
         return found  # the rest cannot be judged without a head
-    found += await _check_head(workspace, records, repair=repair)
-    found += _check_links(records)
+    found += await _check_head(workspace, contents, repair=repair)
+    found += [_finding("link-dangling", *each) for each in contents.find_dangling()]
     found += [
         _finding("erasing-waits", note) for note in await describe_pending_erasures(workspace)
     ]
@@ -148,8 +141,28 @@ def _finding(code: str, *values: object, repaired: bool = False) -> Finding:
     return Finding(code, severity, what.format(*values), remedy, repaired=repaired)
 
 
+async def _check_bank(bank: MemoryBank, contents: Contents, *, repair: bool) -> list[Finding]:
+    """The records of a bank, which are added to the contents, its index and its outbox."""
+    found: list[Finding] = []
+    there: set[RecordId] = set()
+    async for each in bank.records.check(repair=repair):
+        if isinstance(each, Finding):
+            found.append(each)
+        else:
+            there.add(each.id)
+            contents.add(each)
+    of_index = await bank.index.findings(repair=repair)
+    found += of_index
+    if not any(finding.code == "index-unusable" for finding in of_index):
+        found += await _check_index(bank, contents, there, repair=repair)
+    if bank.mirror:
+        erasers = there.intersection({*contents.erases, *contents.forgets})
+        found += await _check_outbox(bank, bank.mirror, erasers, repair=repair)
+    return found
+
+
 async def _check_outbox(
-    bank: MemoryBank, mirror: Mirror, stored: list[Record], *, repair: bool
+    bank: MemoryBank, mirror: Mirror, erasers: Collection[RecordId], *, repair: bool
 ) -> list[Finding]:
     """Where the outbox begins anew, nothing tells any more which records came from the cloud.
 
@@ -157,22 +170,21 @@ async def _check_outbox(
     """
     found = await mirror.outbox.findings(repair=repair)
     if any(finding.code == "outbox-damaged" and finding.repaired for finding in found):
-        erasers = {r.id for r in stored if r.erases or (r.move and r.move.forgets)}
         await bank.index.note_pulled(erasers)
     return found
 
 
-async def _check_index(bank: MemoryBank, stored: list[Record], *, repair: bool) -> list[Finding]:
-    """The index holds exactly the records, and no erased record is left."""
+async def _check_index(
+    bank: MemoryBank, contents: Contents, there: set[RecordId], *, repair: bool
+) -> list[Finding]:
+    """The index holds exactly the records that are there, and no erased record is left."""
     try:
         known = await bank.index.ids()
         ordered = await bank.index.ordered()
-        own = await bank.index.own(record.id for record in stored)
+        own = await bank.index.own(there.intersection(contents.erases))
     except StoreError as error:
         return [_finding("index-unusable", error)]
-    there = {record.id for record in stored}
-    erased = {id_ for record in stored if record.id in own for id_ in record.erases}
-    erased &= there | ordered
+    erased = contents.list_erased(own) & (there | ordered)
     found: list[Finding] = []
     if orphans := there - known - erased:
         found.append(_finding("orphans", len(orphans), repaired=repair))
@@ -188,19 +200,16 @@ async def _check_index(bank: MemoryBank, stored: list[Record], *, repair: bool) 
     return found
 
 
-async def _check_head(
-    workspace: Workspace, records: list[Record], *, repair: bool
-) -> list[Finding]:
+async def _check_head(workspace: Workspace, contents: Contents, *, repair: bool) -> list[Finding]:
     """The head agrees with the moves, and each move has its record and its line of history."""
     # read as stored: `current` would complete it
     head = await workspace.heads.read() or await load_head(workspace)
-    moves = [record for record in records if record.move is not None]
+    moves = [*contents.moves]
     found: list[Finding] = []
-    known = {record.id for record in records}
-    if head.last is not None and head.last.id not in known:
+    if head.last is not None and head.last.id not in contents.ids:
         found.append(_finding("move-unwritten", head.last.id, repaired=repair))
         moves.append(head.last)
-    found += await _check_held_records(workspace, head, records, repair=repair)
+    found += await _check_held_records(workspace, head, contents, repair=repair)
     if repair:
         head = await recover_head(workspace, head)
     if fresh := {move.id for move in moves} - head.timeline.moves:
@@ -208,24 +217,21 @@ async def _check_head(
         if repair:
             await absorb_moves(workspace)
             head = await load_head(workspace)
-    found += await _check_timeline(workspace, head, [*records, *moves], repair=repair)
+    found += await _check_timeline(workspace, head, contents.fold(moves), repair=repair)
     found += await _check_history(workspace, moves, repair=repair)
     waiting: set[RecordId] = set()
     with suppress(StoreError):  # the check of the index reports it
         waiting = {record.id for record in await list_pending_erasures(workspace)}
-    found += _check_segments(head.timeline, [r for r in records if r.id not in waiting])
+    found += _check_segments(head.timeline, contents, waiting)
     return found
 
 
 async def _check_held_records(
-    workspace: Workspace, head: Head, records: list[Record], *, repair: bool
+    workspace: Workspace, head: Head, contents: Contents, *, repair: bool
 ) -> list[Finding]:
     """What was written in one step with the head has its files, unless it was forgotten since."""
     held = {record.id for record in head.with_last}
-    own = await workspace.project.index.own(record.id for record in records)
-    erased = held.intersection(
-        id_ for record in records if record.id in own for id_ in record.erases
-    )
+    erased = held & contents.list_erased(await workspace.project.index.own(contents.erases))
     found: list[Finding] = []
     if missing := held - erased - await workspace.project.records.ids():
         found.append(_finding("records-unwritten", len(missing), repaired=repair))
@@ -248,10 +254,10 @@ async def _check_history(
 
 
 async def _check_timeline(
-    workspace: Workspace, head: Head, records: list[Record], *, repair: bool
+    workspace: Workspace, head: Head, folded: Timeline, *, repair: bool
 ) -> list[Finding]:
     """The head against the moves on record; made anew from them if they hold all that it knows."""
-    timeline, folded = head.timeline, fold_moves(records).drop_spare_bases()
+    timeline, folded = head.timeline, folded.drop_spare_bases()
     complete = timeline.moves.issubset(folded.moves)
     found: list[Finding] = []
     # by what a reader sees: what was forgotten has no records to fold
@@ -281,27 +287,14 @@ async def _list_committed(workspace: Workspace, ids: Collection[RecordId]) -> se
     return set()
 
 
-def _check_segments(timeline: Timeline, records: list[Record]) -> Iterator[Finding]:
+def _check_segments(
+    timeline: Timeline, contents: Contents, waiting: Container[RecordId]
+) -> Iterator[Finding]:
     known = set(timeline.segments) | {ROOT} | timeline.forgotten
-    lost = [r.id for r in records if r.segment is not None and r.segment not in known]
-    if lost:
-        yield _finding("segment-unknown", len(lost), lost[0])
-    forgotten = [r.id for r in records if r.segment in timeline.forgotten]
-    if forgotten:
-        yield _finding("forgotten-left", len(forgotten), forgotten[0])
-
-
-def _check_links(records: list[Record]) -> Iterator[Finding]:
-    """A record may name one that was erased, but not one that never was.
-
-    A part of a merged record is an exception: it is written after the record that stands for it.
-    """
-    known = {record.id for record in records}
-    known |= {id_ for record in records for id_ in record.erases}
-    for record in records:
-        parts = set(record.supersedes) & set(record.derived_from)
-        carried = record.move.carries if record.move else ()
-        named = {*record.supersedes, *record.derived_from, *carried} - parts
-        missing = sorted(named - known)
-        if missing and record.kind != "tombstone":
-            yield _finding("link-dangling", record.id, missing[0])
+    for code, segments in (
+        ("segment-unknown", contents.by_segment.keys() - known),
+        ("forgotten-left", contents.by_segment.keys() & timeline.forgotten),
+    ):
+        ids = [id_ for each in segments for id_ in contents.by_segment[each] if id_ not in waiting]
+        if ids:
+            yield _finding(code, len(ids), min(ids))

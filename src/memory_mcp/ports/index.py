@@ -146,7 +146,8 @@ class LineageIndex(Protocol):
     - `segments` returns the newest record of each segment that has any; without `orders` it does
       not count records that order an erasure. `holding` returns the segments that are left then,
       of all or `among` these.
-    - `suppressed_by` returns what the records of these segments supersede or bury.
+    - `suppressed_by` returns what the records of these segments supersede or bury, `but` what lies
+      in those.
     - `derived` returns everything derived from these records, directly or through others.
     """
 
@@ -156,7 +157,9 @@ class LineageIndex(Protocol):
     ) -> dict[SegmentId, set[RecordId]]: ...
     async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]: ...
     async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]: ...
-    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]: ...
+    async def suppressed_by(
+        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
+    ) -> set[RecordId]: ...
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
 
 
@@ -166,7 +169,8 @@ class Erasures(Protocol):
     - `erased` returns every id that some record erases, in the index or not, and what was derived
       from these, because that repeats their words. It never contains a record that orders an
       erasure, unless others that stay order the same.
-    - `erased_by` returns what these records order to be erased.
+    - `erased_by` returns what these records order to be erased, `erased_since` what those with an
+      id beyond the `bound` do.
     - `to_erase` returns those of `erased` that are in the index, or those of `among`, each with the
       records that order it. A row may be forged: the caller reads those records before it erases.
     """
@@ -175,6 +179,7 @@ class Erasures(Protocol):
         self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
     ) -> dict[RecordId, set[RecordId]]: ...
     async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
+    async def erased_since(self, bound: str) -> set[RecordId]: ...
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]: ...
 
 

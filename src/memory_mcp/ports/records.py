@@ -107,7 +107,8 @@ class RecordStore(Protocol):
     - `alone` is held by whoever corrects a record, and, for a `statement`, by whoever stores a new
       one; it yields whether it could be had: one at a time, in all processes. It ends with the
       process.
-    - `check` names what is wrong, repairs what it safely can, and returns every readable record.
+    - `check` yields every readable record, each once, and a finding for whatever is wrong; it
+      repairs what it safely can.
     - What the file system refuses raises `StoreUnavailableError`.
     """
 
@@ -122,7 +123,7 @@ class RecordStore(Protocol):
     async def erase(self, record_ids: Collection[RecordId]) -> None: ...
     async def remove_litter(self) -> None: ...
     def alone(self, statement: str = "") -> AbstractAsyncContextManager[bool]: ...
-    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]: ...
+    def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]: ...
 
 
 class ErasedLog(Protocol):

@@ -64,8 +64,8 @@ _OWN_WRITES_SECONDS: Final = 1.0
 """A folder that only this process seems to write to is listed so often, not after each write: ten
 thousand names take 6 ms."""
 
-_IsOwn = Callable[[Record, bytes], bool]
-"""Whether the record of a file with these bytes belongs to a store, not to the other one."""
+_Take = Callable[[bytes, str, RecordId], Record | None]
+"""Loads a record from its bytes and their path; None if it does not belong to the store."""
 
 
 class RecordFolder:
@@ -156,12 +156,19 @@ class RecordFolder:
             else:
                 month.discard(path.name)
 
-    def list_files(self) -> Iterator[tuple[str, str]]:
-        """The month and the name of each file that may be a record, in order."""
-        for folder in sorted(self._list_months(), key=lambda entry: entry.name):
-            for name in sorted(self._list_files(folder.path)):
-                if name.endswith(_SUFFIX) and not name.startswith("."):
-                    yield folder.name, name
+    def list_files(self) -> list[tuple[str, list[str]]]:
+        """The months, and the names of the files in each that may be records, in order."""
+        return [
+            (
+                folder.name,
+                [
+                    name
+                    for name in sorted(self._list_files(folder.path))
+                    if name.endswith(_SUFFIX) and not name.startswith(".")
+                ],
+            )
+            for folder in sorted(self._list_months(), key=lambda entry: entry.name)
+        ]
 
     def list_litter(self) -> list[Path]:
         """The temporary files in the folders of the months, in order."""
@@ -366,29 +373,23 @@ class LocalRecords:
         with self._disk.try_lock(lock) as free:
             yield free
 
-    @in_thread
-    def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
+    async def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]:
         try:
             refuse_links(self._below, str(self.root))
         except OSError as error:
             what = str(self._disk.unavailable(error, self.root, "read"))
-            return [Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")], []
-        found: list[Finding] = []
-        records: list[Record] = []
-        is_own = self._tell_own()
-        for month, name in self._folder.list_files():
-            match self._inspect(month, name, is_own):
-                case Record() as record:
-                    records.append(record)
-                case Finding() as finding:
-                    found.append(finding)
-                case None:
-                    pass
-        for path in self._folder.list_litter():
+            yield Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")
+            return
+        take = await asyncio.to_thread(self._choose_taking)
+        for month, names in await asyncio.to_thread(self._folder.list_files):
+            for start in range(0, len(names), _SCAN_BATCH):
+                batch = names[start : start + _SCAN_BATCH]
+                for each in await asyncio.to_thread(self._inspect_all, month, batch, take):
+                    yield each
+        for path in await asyncio.to_thread(self._folder.list_litter):
             if repair:
-                self._disk.remove(path)
-            found.append(litter_finding(path, repaired=repair))
-        return found, records
+                await asyncio.to_thread(self._disk.remove, path)
+            yield litter_finding(path, repaired=repair)
 
     def path(self, record_id: RecordId) -> Path:
         """Where the record's file is, or would be."""
@@ -399,21 +400,20 @@ class LocalRecords:
             return None
         path = self.path(record_id)
         try:
-            record, data = _read(str(path), self._below)
+            data = read_file(str(path), RECORD_BYTES_MAX, self._below)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return record if self._tell_own()(record, data) else None
+        return self._choose_taking()(data, str(path), record_id)
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         """Those that can be read: the doctor names the others, which must not hide these."""
         found: list[Record] = []
-        is_own = self._tell_own()
+        take = self._choose_taking()
         for id_, path, data in self._read_each(record_ids):
             with suppress(StoreError):
-                record = load_record(data, path, id_)
-                if is_own(record, data):
+                if record := take(data, path, id_):
                     found.append(record)
         return found
 
@@ -431,48 +431,60 @@ class LocalRecords:
                 with suppress(OSError):
                     yield id_, path, read_file(path, RECORD_BYTES_MAX, below)
 
-    def _tell_own(self) -> _IsOwn:
-        """Tells, by what is trusted and noted now, which records belong to this store."""
+    def _choose_taking(self) -> _Take:
+        """How records of this store are loaded, by what is trusted and noted now."""
         strangers = self._strangers
         if self._owned is None or self._owned.trusted():
-            return lambda _record, _data: not strangers
+            return lambda data, path, id_: None if strangers else load_record(data, path, id_)
         noted = self._owned.ledger.load()
 
-        def is_own(record: Record, data: bytes) -> bool:
+        def take(data: bytes, path: str, id_: RecordId) -> Record | None:
+            ever = id_ in noted.names
+            if ever and noted.count(id_, compute_file_digest(data)) > 0:
+                return None if strangers else load_record(data, path, id_, formatted=True)
+            record = load_record(data, path, id_)
             # somebody may have formatted a file anew, but nearly never has
-            own = record.id in noted.names and (
-                noted.count(record.id, compute_file_digest(data)) > 0
-                or noted.count(record.id, compute_record_digest(record)) > 0
-            )
-            return own is not strangers
+            own = ever and noted.count(id_, compute_record_digest(record)) > 0
+            return record if own is not strangers else None
 
-        return is_own
+        return take
 
     def _state(self, *, look: bool = True) -> tuple[int, bool]:
         """The version of the folder, now or at the last look, and whether all of it counts."""
         version = self._folder.version() if look else self._folder.known_version
         return version, self._owned is None or self._owned.trusted()
 
-    def _inspect(self, month: str, name: str, is_own: _IsOwn) -> Record | Finding | None:
+    def _inspect_all(self, month: str, names: Sequence[str], take: _Take) -> list[Record | Finding]:
+        """The records in these files of one month, and what is wrong with others."""
+        groups = _group_by_month(list_record_ids(names))
+        at_home = {id_ for home, ids in groups if home == month for id_ in ids}
+        ids = (RecordId(name.removesuffix(_SUFFIX)) for name in names)
+        looked_at = (
+            self._inspect(month, id_, take)
+            if id_ in at_home
+            else self._report_misplaced(month, id_)
+            for id_ in ids
+        )
+        return [each for each in looked_at if each]
+
+    def _report_misplaced(self, month: str, name: str) -> Finding:
+        path = self.root / month / f"{name}{_SUFFIX}"
+        home = self.path(RecordId(name)) if is_record_id(name) else None
+        belongs = f"belongs at {home}" if home else "has a name that is no record's id"
+        what = f"{path} {belongs}: it is not read."
+        return Finding("record-misplaced", "should", what, "Move it by hand.")
+
+    def _inspect(self, month: str, id_: RecordId, take: _Take) -> Record | Finding | None:
         """The record in a file, or what is wrong with it; None for what is not of this store."""
-        id_ = name.removesuffix(_SUFFIX)
         folder = f"{self.root}{os.sep}{month}"
-        path = f"{folder}{os.sep}{name}"
-        if not is_record_id(id_) or format_id_month(id_) != month:
-            home = self.path(RecordId(id_)) if is_record_id(id_) else None
-            belongs = f"belongs at {home}" if home else "has a name that is no record's id"
-            return Finding(
-                "record-misplaced", "should", f"{path} {belongs}: it is not read.",
-                "Move it by hand.",
-            )  # fmt: skip
+        path = f"{folder}{os.sep}{id_}{_SUFFIX}"
         try:
             # the way to the folder was looked at when it was listed
-            record, data = _read(path, folder if self._below else "")
-            if is_own(record, data):
+            data = read_file(path, RECORD_BYTES_MAX, folder if self._below else "")
+            if record := take(data, path, id_):
                 return record
             # a stranger's, or this machine's once, and then changed by somebody
-            ours = self._owned and self._owned.ledger.written([record.id])
-            if self._strangers or not ours:
+            if self._strangers or not (self._owned and self._owned.ledger.written([id_])):
                 return None
             return Finding(
                 "record-changed", "must",
@@ -528,12 +540,7 @@ def _is_past(changed: int) -> bool:
 
 
 def read_record(path: Path, below: str = "") -> Record:
-    """Read the record in a file, as `_read` does."""
-    return _read(str(path), below)[0]
-
-
-def _read(path: str, below: str) -> tuple[Record, bytes]:
-    """Read the record in a file, and its bytes. Follow no link below `below`.
+    """Read the record in a file. Follow no link below `below`.
 
     Raises:
         FileNotFoundError: there is none.
@@ -541,6 +548,5 @@ def _read(path: str, below: str) -> tuple[Record, bytes]:
         StoreDamagedError: the file is not a whole record, or holds one of another name.
         NewerSchemaError: a newer memory-mcp wrote it.
     """
-    name = path.rpartition(os.sep)[2].removesuffix(_SUFFIX)
-    data = read_file(path, RECORD_BYTES_MAX, below)
-    return load_record(data, path, name), data
+    data = read_file(str(path), RECORD_BYTES_MAX, below)
+    return load_record(data, str(path), path.name.removesuffix(_SUFFIX))

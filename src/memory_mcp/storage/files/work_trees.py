@@ -244,14 +244,15 @@ class WorkTreeRecords:
     def alone(self, statement: str = "") -> AbstractAsyncContextManager[bool]:
         return self._at(self._trees.main.folder).alone(statement)
 
-    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
-        findings: list[Finding] = []
-        records: dict[RecordId, Record] = {}
+    async def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]:
+        seen: set[RecordId] = set()
         for store in self._list():
-            found, readable = await store.check(repair=repair)
-            findings += found
-            records |= {record.id: record for record in readable}
-        return findings, [records[id_] for id_ in sorted(records)]
+            async for each in store.check(repair=repair):
+                if isinstance(each, Record):
+                    if each.id in seen:
+                        continue
+                    seen.add(each.id)
+                yield each
 
     def _list(self) -> list[LocalRecords]:
         folders = dict.fromkeys(tree.folder for tree in self._trees.list_all())

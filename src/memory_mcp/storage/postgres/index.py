@@ -506,9 +506,16 @@ class PostgresIndex:
         found = {*await self.segments(orders=False)}
         return found if among is None else found.intersection(among)
 
-    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
-        some = "SELECT target FROM suppression WHERE bank = :bank AND segment = ANY(:segments)"
-        return _id_set(await self._read(some, {"segments": sorted(segments)}))
+    async def suppressed_by(
+        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
+    ) -> set[RecordId]:
+        rows = await self._read(
+            "SELECT s.target FROM suppression s WHERE s.bank = :bank "
+            "AND s.segment = ANY(:segments) AND NOT EXISTS (SELECT 1 FROM entry r "
+            "WHERE r.bank = :bank AND r.id = s.target AND r.segment = ANY(:but))",
+            {"segments": sorted(segments), "but": sorted(but)},
+        )
+        return _id_set(rows)
 
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         rows = await self._read(
@@ -547,6 +554,14 @@ class PostgresIndex:
             "SELECT e.target FROM erasure e JOIN entry r USING (row) "
             "WHERE r.bank = :bank AND r.id = ANY(:ids)",
             {"ids": sorted(record_ids)},
+        )
+        return _id_set(rows)
+
+    async def erased_since(self, bound: str) -> set[RecordId]:
+        rows = await self._read(
+            "SELECT e.target FROM erasure e JOIN entry r USING (row) "
+            "WHERE r.bank = :bank AND r.id > :bound",
+            {"bound": bound},
         )
         return _id_set(rows)
 

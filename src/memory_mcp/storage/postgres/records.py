@@ -117,28 +117,21 @@ class PostgresRecords:
         async with self._bank.database.hold_lock(*lock) as free:
             yield free
 
-    async def check(self, *, repair: bool) -> tuple[list[Finding], list[Record]]:
+    async def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]:
         del repair  # what cannot be read is left for a person
-        found: list[Finding] = []
-        records: list[Record] = []
         ordered = sorted(await self.ids())
         for start in range(0, len(ordered), _SCAN_BATCH):
             batch = ordered[start : start + _SCAN_BATCH]
             for row in await self._bank.rows(_SOME, {"ids": batch}):
-                match self._inspect(row):
-                    case Record() as record:
-                        records.append(record)
-                    case error:
-                        remedy = "Restore it from a backup."
-                        found.append(Finding("record-unreadable", "must", str(error), remedy))
-        return found, records
+                yield self._inspect(row)
 
-    def _inspect(self, row: Any) -> Record | StoreDamagedError | NewerSchemaError:
-        """The record in a row, or why it cannot be read: the doctor names it."""
+    def _inspect(self, row: Any) -> Record | Finding:
+        """The record in a row, or why it cannot be read."""
         try:
             return self._load(row)
         except (StoreDamagedError, NewerSchemaError) as error:
-            return error
+            remedy = "Restore it from a backup."
+            return Finding("record-unreadable", "must", str(error), remedy)
 
     def _load(self, row: Any) -> Record:
         return load_record(row["json"].encode(), self._where(row["id"]), row["id"])

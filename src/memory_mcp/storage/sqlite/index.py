@@ -818,11 +818,15 @@ class SqliteIndex:
         )
         return {SegmentId(row[0]) for row in rows}
 
-    async def suppressed_by(self, segments: Collection[SegmentId]) -> set[RecordId]:
+    async def suppressed_by(
+        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
+    ) -> set[RecordId]:
         rows = await self.read(
-            "SELECT target FROM suppression "
-            "WHERE segment IN (SELECT value FROM json_each(:segments))",
-            {"segments": _as_list(segments)},
+            "SELECT target FROM suppression s "
+            "WHERE segment IN (SELECT value FROM json_each(:segments)) AND NOT EXISTS ("
+            "SELECT 1 FROM record r WHERE r.id = s.target "
+            "AND r.segment IN (SELECT value FROM json_each(:but)))",
+            {"segments": _as_list(segments), "but": _as_list(but)},
         )
         return set(_ids(rows))
 
@@ -861,6 +865,13 @@ class SqliteIndex:
             "SELECT target FROM erasure WHERE record IN ("
             "SELECT rowid FROM record WHERE id IN (SELECT value FROM json_each(:ids)))",
             {"ids": _as_list(record_ids)},
+        )
+        return set(_ids(rows))
+
+    async def erased_since(self, bound: str) -> set[RecordId]:
+        rows = await self.read(
+            "SELECT target FROM erasure JOIN record r ON r.rowid = record WHERE r.id > :bound",
+            {"bound": bound},
         )
         return set(_ids(rows))
 
