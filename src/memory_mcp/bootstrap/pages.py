@@ -118,7 +118,9 @@ async def _find_history(workspace: Workspace, view: View, limit: int) -> LineHis
     found: list[Record] = []
     total = 0
     for filters in _HISTORY_FILTERS:
-        found += (await load_newest(workspace, view, filters, limit)).records
-        total += await workspace.project.index.count(view, filters)
+        read = await load_newest(workspace, view, filters, limit)
+        found += read.records
+        every = len(read.records) + len(read.unreadable)
+        total += await workspace.project.index.count(view, filters) if every >= limit else every
     found.sort(key=lambda record: record.id, reverse=True)
     return LineHistory(found[:limit], total)
