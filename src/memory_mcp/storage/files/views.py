@@ -146,6 +146,8 @@ class LocalViews:
         for path in sorted(set(_list_bootstraps(self._machine)) - kept):
             with _collect(errors):
                 self._disk.remove(path)
+        with _collect(errors):
+            self._keep_compared(rendering.compared)
         if errors:
             raise errors[0]
         return foreign
@@ -229,11 +231,13 @@ class LocalViews:
         except (OSError, ValueError, KeyError, TypeError):  # they are compared anew
             return ()
 
-    @in_thread
-    def keep_compared(self, sets: Sequence[Compared]) -> None:
+    def _keep_compared(self, sets: Sequence[Compared]) -> None:
+        path = self._machine / _COMPARED_FILE
+        if not (sets or path.exists()):
+            return
         listed = [{"keys": sorted(each.keys), "outdated": sorted(each.outdated)} for each in sets]
         data = json.dumps({"version": COMPARISONS_VERSION, "sets": listed}).encode()
-        self._replace(self._machine / _COMPARED_FILE, data, mark=b"")
+        self._replace(path, data, mark=b"")
 
     def _bootstrap_path(self, branch: str) -> Path:
         return Path(rendered.bootstrap_path(str(self._machine), branch))
