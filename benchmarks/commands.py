@@ -20,6 +20,22 @@ __all__ = ["measure_commands"]
 
 _RUNS: Final = 20
 _MEMORIES: Final = 5
+_MANY: Final = 200
+_AMONG_MANY: Final = f"add among {_MANY}"
+_FILL: Final = """
+import asyncio, sys
+from corpus import Corpus
+from memory_mcp import Memory
+
+async def fill(project, count):
+    corpus = Corpus(seed=1)
+    async with Memory.open(project) as memory:
+        for _ in range(count):
+            draft = corpus.draft()
+            await memory.add_memory(draft.content, kind=draft.kind, title=draft.title)
+
+asyncio.run(fill(sys.argv[1], int(sys.argv[2])))
+"""
 _SOURCES: Final = Path(__file__).resolve().parent.parent / "src"
 _FLOOR: Final = {
     "python -c pass": "pass",
@@ -32,11 +48,12 @@ def measure_commands(folder: Path, before: Path | None = None) -> Table:
     """All in turn, so that what else the machine does falls on each."""
     sides = {"now": _SOURCES} if before is None else {"before": before, "now": _SOURCES}
     environments = {side: _prepare(folder / side, sources) for side, sources in sides.items()}
+    crowds = {side: _prepare_crowd(folder / side, each) for side, each in environments.items()}
     taken: dict[tuple[str, str], list[float]] = {}
     for number in range(-1, _RUNS):  # the first compiles, and is not counted
         for side, environment in environments.items():
             for name, words in _list_commands(number).items():
-                spent = _spend(words, environment)
+                spent = _spend(words, crowds[side] if name == _AMONG_MANY else environment)
                 if number >= 0:
                     taken.setdefault((name, side), []).append(spent)
         if number >= 0:
@@ -44,7 +61,8 @@ def measure_commands(folder: Path, before: Path | None = None) -> Table:
     table = Table(
         f"A command from start to end, {_RUNS} runs each, in turn (ms of processor time)",
         ("command", *(f"{side}: {what}" for side in sides for what in ("mean", "median", "min"))),
-        "in a project of a few memories; the do-nothing server until its first answer and its end",
+        f"in a project of a few memories, or of {_MANY}; "
+        "the do-nothing server until its first answer and its end",
     )
     for name in dict.fromkeys(name for name, _ in taken):
         runs = [taken.get((name, side), taken[name, "now"]) for side in sides]
@@ -60,6 +78,7 @@ def _list_commands(number: int) -> Mapping[str, tuple[str, ...]]:
         "status": (*ours, "status"),
         "search": (*ours, "search", "which port does the service listen on"),
         "add": (*ours, "add", statement),
+        _AMONG_MANY: (*ours, "add", statement),
     }
 
 
@@ -82,6 +101,20 @@ def _prepare(folder: Path, sources: Path) -> Mapping[str, str]:
         words = ("-m", "memory_mcp", "add", f"The module part{number} is kept by team {number}.")
         _spend(words, environment)
     return environment
+
+
+def _prepare_crowd(folder: Path, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """A project of many memories, beside the one of a few."""
+    project = folder / "crowd" / "project"
+    (project / ".git").mkdir(parents=True, exist_ok=True)
+    crowd = {
+        **environment,
+        "MEMORY_PROJECT_DIR": str(project),
+        "MEMORY_HOME": str(folder / "crowd" / "home"),
+    }
+    paths = os.pathsep.join((environment["PYTHONPATH"], str(Path(__file__).resolve().parent)))
+    _spend(("-c", _FILL, str(project), str(_MANY)), {**crowd, "PYTHONPATH": paths})
+    return crowd
 
 
 def _spend(words: tuple[str, ...], environment: Mapping[str, str]) -> float:

@@ -224,7 +224,7 @@ def test_a_command_runs_nothing_that_only_a_connection_needs(
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
     assert {"asyncio", "pathlib"} <= loaded
-    assert not {*LATE, "_ssl", "random", "hmac"} & loaded
+    assert not {*LATE, "_ssl", "random", "hmac", "uuid", "fractions"} & loaded
 
 
 def test_whoever_talks_tls_finds_it_where_it_was_put_off() -> None:
@@ -374,6 +374,21 @@ def test_an_add_compares_what_is_new_with_the_rest_and_no_more(run: Run) -> None
     )
 
     assert said[-1] == "3"
+
+
+def test_no_digest_stays_of_what_was_forgotten(run: Run, tmp_path: Path) -> None:
+    """What was compared is kept for the next process, and a forget erases everywhere."""
+
+    def count_compared() -> set[int]:
+        (kept,) = tmp_path.rglob("compared.json")
+        return {len(each["keys"]) for each in json.loads(kept.read_text("utf-8"))["sets"]}
+
+    for text in ("The shop uses yarn.", "Tea is green."):
+        run("add", text)
+    assert count_compared() == {2}
+    for memory in records(tmp_path):
+        run("forget", memory["id"])
+    assert count_compared() == set()
 
 
 def test_no_validator_of_stored_values_is_built_before_the_first_value() -> None:

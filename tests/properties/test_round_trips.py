@@ -9,6 +9,7 @@ from fakes import START, Scribe
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from memory_mcp.disk import Disk
 from memory_mcp.domain.fields import find_branch_fault
@@ -99,6 +100,7 @@ async def test_a_record_comes_back_from_its_file_as_it_was(tmp_path: Path, recor
 
     assert await store.get(record.id) == record
     assert record.list_json() == record.model_dump(mode="json")
+    assert dump_record(record) == to_json(record.as_json(), indent=1) + b"\n"
     await store.put(record)
     await store.erase({record.id})
 

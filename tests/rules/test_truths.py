@@ -396,11 +396,11 @@ def test_what_another_process_compared_is_not_compared_again() -> None:
     """A command renders after one write, and has compared nothing before."""
     old, new = _record(1, "The repo uses yarn."), _record(2, "The repo uses pnpm.")
     first, second = Comparisons(), Comparisons()
-    assert not first.newest
+    assert not first.used
     assert drop_outdated({"": [old, new]}, comparisons=first) == {"": [new]}
     drop_outdated({"": [new]}, comparisons=first)
-    assert [len(each.keys) for each in first.newest] == [2, 1]
-    second.load(first.newest)
+    assert [len(each.keys) for each in first.used] == [2, 1]
+    second.load(first.used)
 
     nothing = {old.id: b"", new.id: b""}  # by which they would not be compared
     assert second.loaded

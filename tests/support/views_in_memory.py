@@ -59,6 +59,7 @@ class MemoryViews:
                 self.pages[page] = text
                 self.written.append(page)
         self.bootstraps = {each["branch"]: each for each in rendering.bootstraps}
+        self._compared = rendering.compared
         return foreign
 
     async def withdraw_elsewhere(self, page: str) -> None:
@@ -82,6 +83,3 @@ class MemoryViews:
 
     async def load_compared(self) -> Sequence[Compared]:
         return self._compared
-
-    async def keep_compared(self, sets: Sequence[Compared]) -> None:
-        self._compared = tuple(sets)

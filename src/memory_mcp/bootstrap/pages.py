@@ -42,12 +42,15 @@ async def render_files(
     workspace: Workspace, sessions: Sequence[BranchName], watched: Watched
 ) -> Rendering:
     """All files: those of the `sessions`' branches first. `watched` was taken before any read."""
+    workspace.comparisons.used.clear()  # of what is shown no more nothing is kept
     head = await load_head(workspace)
     begun = await workspace.views.has_records()
     branches = await _list_branches(workspace, sessions, head.timeline) if begun else sessions
     bootstraps = [await _render_bootstrap(workspace, head, branch, watched) for branch in branches]
     if not begun:
-        return Rendering({}, tuple(each for _, each in bootstraps))
+        return Rendering(
+            {}, tuple(each for _, each in bootstraps), tuple(workspace.comparisons.used)
+        )
     main = workspace.at(MAIN)
     view = make_view(main, head.timeline)
     # of the project alone: the folder of MEMORY.md may be shared
@@ -64,7 +67,9 @@ async def render_files(
         "MEMORY.md": render_memory_page(memory.found, total, project),
         "HISTORY.md": render_history_page(history, project),
     }
-    return Rendering(pages, tuple(each for _, each in bootstraps))
+    return Rendering(
+        pages, tuple(each for _, each in bootstraps), tuple(workspace.comparisons.used)
+    )
 
 
 async def _list_branches(
@@ -118,7 +123,9 @@ async def _find_history(workspace: Workspace, view: View, limit: int) -> LineHis
     found: list[Record] = []
     total = 0
     for filters in _HISTORY_FILTERS:
-        found += (await load_newest(workspace, view, filters, limit)).records
-        total += await workspace.project.index.count(view, filters)
+        read = await load_newest(workspace, view, filters, limit)
+        found += read.records
+        every = len(read.records) + len(read.unreadable)
+        total += await workspace.project.index.count(view, filters) if every >= limit else every
     found.sort(key=lambda record: record.id, reverse=True)
     return LineHistory(found[:limit], total)

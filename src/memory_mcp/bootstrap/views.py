@@ -54,8 +54,6 @@ async def render_views(workspace: Workspace) -> tuple[str, ...]:
             watched = await workspace.views.watch()
             rendering = await render_files(workspace, _session_branches(workspace), watched)
             foreign = await workspace.views.write(rendering)
-            if compared := workspace.comparisons.newest:
-                await workspace.views.keep_compared(compared)
             changes.shown = max(changes.shown, count)
     except MemoryMcpError as error:
         return (_FAILED.format(error),)

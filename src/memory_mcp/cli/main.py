@@ -155,7 +155,8 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     To make the parser of every command takes longer than most commands.
     """
-    parser = _RootParser(prog="memory-mcp", parents=[_make_options(tuple(_PLACES))])
+    parser = _RootParser(prog="memory-mcp")
+    _add_options(parser, tuple(_PLACES))
     parser.add_argument("--version", action="store_true")
     # named here, because argparse would lay out a page of help to find out what they begin with
     commands = parser.add_subparsers(
@@ -168,25 +169,22 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-def _make_options(takes: Sequence[str]) -> argparse.ArgumentParser:
-    """The options of more than one command."""
-    options = _Parser(add_help=False)
+def _add_options(parser: argparse.ArgumentParser, takes: Sequence[str]) -> None:
+    """Add the options of more than one command. A parent for them would be one more parser."""
     # suppressed, so that an option before the command is not undone by its default after it
     unless = argparse.SUPPRESS
-    options.add_argument("--json", action="store_true", default=unless, help="answer as JSON")
+    parser.add_argument("--json", action="store_true", default=unless, help="answer as JSON")
     for name, (metavar, what) in _PLACES.items():
         shown = what if name in takes else unless  # one that is not taken is refused by name
         kind = parse_path if metavar == "DIR" else str
-        options.add_argument(f"--{name}", metavar=metavar, default=unless, help=shown, type=kind)
-    return options
+        parser.add_argument(f"--{name}", metavar=metavar, default=unless, help=shown, type=kind)
 
 
 def _add_command(
     add_parser: Callable[..., argparse.ArgumentParser], entry: Entry, *, named: bool
 ) -> None:
-    command = add_parser(
-        entry.name, description=_make_sentence(entry.summary), parents=[_make_options(entry.takes)]
-    )
+    command = add_parser(entry.name, description=_make_sentence(entry.summary))
+    _add_options(command, entry.takes)
     if entry.name == "hook":
         _add_hook_options(command)
     elif named:

@@ -14,8 +14,7 @@ COMPARISONS_VERSION: Final = 1
 """Raised when statements are compared in another way: what was found before counts no more."""
 
 _KEPT: Final = 8
-_SAVED: Final = 2
-"""One set for what opens a session, and one for the page of all that holds."""
+"""Sets of memories: one for each branch whose opening is rendered, mostly of the same memories."""
 
 
 class Compared(NamedTuple):
@@ -29,16 +28,15 @@ class Compared(NamedTuple):
 
 
 class Comparisons:
-    """The sets of memories that were compared last; those of an earlier process once `loaded`."""
+    """The sets of memories that were compared last; those of an earlier process once `loaded`.
+
+    `used` are those that what is shown now was found by.
+    """
 
     def __init__(self) -> None:
         self._sets = deque([Compared(frozenset(), frozenset())], maxlen=_KEPT)
+        self.used = deque[Compared](maxlen=_KEPT)
         self.loaded = False
-
-    @property
-    def newest(self) -> tuple[Compared, ...]:
-        """Those to begin with in another process."""
-        return tuple(each for each in [*self._sets][-_SAVED:] if each.keys)
 
     def load(self, sets: Iterable[Compared]) -> None:
         """Take over what another process compared."""
@@ -51,6 +49,7 @@ class Comparisons:
 
     def note(self, compared: Compared) -> None:
         """Keep the set as the newest."""
-        if compared in self._sets:
-            self._sets.remove(compared)
-        self._sets.append(compared)
+        for kept in (self._sets, self.used):
+            if compared in kept:
+                kept.remove(compared)
+            kept.append(compared)

@@ -99,6 +99,10 @@ class CatchUpCounts:
         )
 
 
+_Orders = dict[RecordId, set[RecordId]]
+"""What is ordered to be erased, each with the records that order it."""
+
+
 class SelfHealingIndex:
     """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
 
@@ -307,7 +311,11 @@ class SelfHealingIndex:
         file, or this machine's log of erased ids. What was derived from an erased record is erased
         too, if its own file says so.
         """
-        return await self.run(lambda: self._ordered(among))
+
+        async def look() -> set[RecordId]:
+            return await self._list_late(await self._find_orders(among))
+
+        return await self.run(look)
 
     async def erase_late(self) -> int:
         """Erase the `ordered` records that still exist; how many there were."""
@@ -449,20 +457,25 @@ class SelfHealingIndex:
             await self._index.remove(gone)
 
     async def _erase_late(self) -> int:
-        late = await self._ordered(None)
+        if not (orders := await self._find_orders(None)):
+            return 0
+        late = await self._list_late(orders)
         await self.remember_erased(late)
         # derived records first: after a cut, their sources still say that they must be erased
         await self._records.erase(sorted(late, reverse=True))
-        orders = await self._index.to_erase(None, await self.logged())
+        orders = await self._find_orders(None)
         # what is set aside has no file that could say what it was made of, and needs none to go
         await self._index.remove(late | await self._index.list_aside(orders))
         return len(late)
 
-    async def _ordered(self, among: Collection[RecordId] | None) -> set[RecordId]:
-        logged = await self.logged()
-        orders = await self._index.to_erase(among, logged)
+    async def _find_orders(self, among: Collection[RecordId] | None) -> _Orders:
+        return await self._index.to_erase(among, await self.logged())
+
+    async def _list_late(self, orders: _Orders) -> set[RecordId]:
+        """Those that are to be erased, of what the index says is ordered."""
         if not orders or not self._obeys:
             return set()
+        logged = await self.logged()
         erasers = await self.own(set[RecordId]().union(*orders.values()))
         named = {id_ async for r in self._records.scan(erasers) for id_ in r.erases} | logged
         late = named.intersection(orders)

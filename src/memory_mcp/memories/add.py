@@ -47,7 +47,6 @@ from memory_mcp.errors import (
 from memory_mcp.hints import name_argument, name_id
 from memory_mcp.profile import find_rejected_facts, sync_profile
 from memory_mcp.text.drafts import build_record, check_draft, join_records
-from memory_mcp.text.gate import Chatter, judge_worth
 from memory_mcp.trust.strangers import describe_strangers_once
 
 _CITES_NOTHING: Final = "Nothing was cited: a memory of the {} is about no project's code."
@@ -317,6 +316,8 @@ async def _write(
 
 async def _judge_chatter(workspace: Workspace, draft: Draft, until: float) -> str:
     """Why this is not worth a memory; empty if it is."""
+    from memory_mcp.text.gate import Chatter, judge_worth  # noqa: PLC0415  # few calls ask
+
     if workspace.language is not None:
         try:
             async with asyncio.timeout_at(until):

@@ -99,10 +99,14 @@ class SuggestionStore(Protocol):
 
 @frozen
 class Rendering:
-    """What is rendered together: the pages, and the bootstrap of each branch."""
+    """What is rendered together: the pages, and the bootstrap of each branch.
+
+    For the next process it says which memories were `compared` to find what holds.
+    """
 
     pages: Mapping[Page, str]
     bootstraps: tuple[Rendered, ...]
+    compared: tuple[Compared, ...] = ()
 
 
 class ChangeWatch(Protocol):
@@ -137,8 +141,8 @@ class Views(ChangeWatch, Protocol):
       `page`, each of this project's pages that is there and ours becomes it: clients read them
       without a check.
     - `list_rendered` returns every page and bootstrap, or why it cannot be read.
-    - `load_compared` returns what `keep_compared` was given last, by any process; nothing if it is
-      damaged or of another version, for it can be found anew.
+    - `load_compared` returns what was compared for the last rendering, by any process; nothing if
+      that is damaged or of another version, for it can be found anew.
     - `StoreUnavailableError` is the only failure; what was written before it stays.
     """
 
@@ -154,4 +158,3 @@ class Views(ChangeWatch, Protocol):
     async def withdraw(self, branch: str | None, page: str = "") -> None: ...
     async def list_rendered(self) -> list[RenderedFile]: ...
     async def load_compared(self) -> Sequence[Compared]: ...
-    async def keep_compared(self, sets: Sequence[Compared]) -> None: ...

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from json.encoder import encode_basestring
 from math import log
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 from memory_mcp.checker import ValidationError, to_json
 from memory_mcp.domain.checked import FrozenModel, constrain
@@ -35,6 +36,7 @@ from memory_mcp.domain.timeline import EMPTY_TIMELINE, Checkpoint, Head, Timelin
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 
 _DECIDED: Final = frozenset({"approved", "auto"})
+_NEWLINE: Final = "\n"
 DIGEST_CHARS: Final = 32
 """128 bits: nobody finds another text of the same digest."""
 _CHECKPOINTS_SHOWN: Final = 10
@@ -67,7 +69,29 @@ def dump_record(record: Record) -> bytes:
 
 
 def _format(fields: object) -> bytes:
-    return to_json(fields, indent=1) + b"\n"
+    """JSON for people, a line for each field, as the core of pydantic writes it.
+
+    With the first value that the core writes it imports uuid, fractions and platform, which takes a
+    fiftieth of the processor time of a command that adds one record.
+    """
+    return f"{_write_value(fields, _NEWLINE)}\n".encode()
+
+
+def _write_value(value: object, line: str) -> str:
+    """The value as JSON; `line` begins each line of it but the first."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    inner = f"{line} "
+    if isinstance(value, dict) and value:
+        fields = cast("dict[str, object]", value).items()
+        lines = [f"{encode_basestring(name)}: {_write_value(each, inner)}" for name, each in fields]
+        return f"{{{inner}{f',{inner}'.join(lines)}{line}}}"
+    if isinstance(value, list) and value:
+        items = [_write_value(each, inner) for each in cast("list[object]", value)]
+        return f"[{inner}{f',{inner}'.join(items)}{line}]"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return to_json(value).decode()
 
 
 def load_record(data: bytes, where: str, record_id: str, *, formatted: bool = False) -> Record:

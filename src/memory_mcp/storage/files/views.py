@@ -19,6 +19,7 @@ The lock makes renderers queue up, so that what was read later is written later.
 import asyncio
 import hashlib
 import json
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -145,6 +146,8 @@ class LocalViews:
         for path in sorted(set(_list_bootstraps(self._machine)) - kept):
             with _collect(errors):
                 self._disk.remove(path)
+        with _collect(errors):
+            self._keep_compared(rendering.compared)
         if errors:
             raise errors[0]
         return foreign
@@ -228,11 +231,13 @@ class LocalViews:
         except (OSError, ValueError, KeyError, TypeError):  # they are compared anew
             return ()
 
-    @in_thread
-    def keep_compared(self, sets: Sequence[Compared]) -> None:
+    def _keep_compared(self, sets: Sequence[Compared]) -> None:
+        path = self._machine / _COMPARED_FILE
+        if not (sets or path.exists()):
+            return
         listed = [{"keys": sorted(each.keys), "outdated": sorted(each.outdated)} for each in sets]
         data = json.dumps({"version": COMPARISONS_VERSION, "sets": listed}).encode()
-        self._replace(self._machine / _COMPARED_FILE, data, mark=b"")
+        self._replace(path, data, mark=b"")
 
     def _bootstrap_path(self, branch: str) -> Path:
         return Path(rendered.bootstrap_path(str(self._machine), branch))
@@ -276,8 +281,9 @@ class LocalViews:
             present = None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        for litter in path.parent.glob(f".{path.name}.*{LITTER}"):
-            self._disk.remove(litter)  # nobody but us writes this file, and we have the lock
+        for name in _list_names(path.parent):
+            if name.startswith(f".{path.name}.") and name.endswith(LITTER):
+                self._disk.remove(path.parent / name)  # nobody else writes it: we have the lock
         if present and not present.startswith(mark):
             return False
         if present != data:
@@ -330,7 +336,16 @@ class LocalViews:
 
 def _list_bootstraps(machine: Path) -> list[Path]:
     """The bootstraps below a machine's folder of a project."""
-    return sorted(Path(rendered.bootstrap_path(str(machine), "main")).parent.glob("*.json"))
+    folder = Path(rendered.bootstrap_path(str(machine), "main")).parent
+    return [folder / name for name in sorted(_list_names(folder)) if name.endswith(".json")]
+
+
+def _list_names(folder: Path) -> list[str]:
+    """The names in a folder; none if it is not there. A pattern for each file costs more."""
+    try:
+        return os.listdir(folder)  # noqa: PTH208  # names are all that is wanted
+    except OSError:
+        return []
 
 
 def _load_branch(path: Path) -> str:

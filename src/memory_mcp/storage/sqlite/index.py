@@ -879,6 +879,7 @@ class SqliteIndex:
         await self.file.rows(
             "INSERT INTO complete SELECT datetime() WHERE NOT EXISTS (SELECT 1 FROM complete)"
         )
+        self._complete = self.file.openings
 
     async def findings(self, *, repair: bool) -> list[Finding]:
         try:
