@@ -3,6 +3,7 @@
 import gc
 import io
 import os
+import signal
 import ssl
 import sys
 from collections import defaultdict
@@ -26,6 +27,7 @@ from git_world import patient_git
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
+from patient import lone_doctor
 from postgres import clean_postgres, postgres_url
 from sqs import sqs, sqs_server
 
@@ -36,6 +38,7 @@ from memory_mcp.storage.sqlite import database
 __all__ = [
     "clean_postgres",
     "drop",
+    "lone_doctor",
     "minilm_folder",
     "patient_git",
     "postgres_url",
@@ -49,6 +52,8 @@ _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
 def pytest_configure(config: pytest.Config) -> None:
     """The default run is short and the same each time; the nightly search tells new stories."""
     keep_compiled_modules()
+    # whoever runs this in the background ignores Ctrl-C, and so would the commands that it ends
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     deep = _is_nightly(config)
     choose(deep=deep)
     settings_of_hypothesis.register_profile(

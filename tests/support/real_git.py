@@ -27,7 +27,8 @@ def git(folder: Path, *arguments: str) -> str:
         [_GIT, *_OPTIONS, *arguments],
         cwd=folder, capture_output=True, text=True, check=False,
         env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
-             "GIT_COMMITTER_DATE": f"{next(_SECONDS)} +0000"},
+             "GIT_COMMITTER_DATE": f"{next(_SECONDS)} +0000",
+             "FILTER_BRANCH_SQUELCH_WARNING": "1"},  # else it waits 10 s for who reads that
     )  # fmt: skip
     assert done.returncode == 0, f"git {' '.join(arguments)}: {done.stderr}"
     return done.stdout
