@@ -3,6 +3,7 @@
 import gc
 import io
 import os
+import signal
 import ssl
 import sys
 from collections import defaultdict
@@ -26,6 +27,7 @@ from git_world import patient_git
 from hypothesis import HealthCheck
 from hypothesis import settings as settings_of_hypothesis
 from models import minilm_folder
+from patient import lone_doctor
 from postgres import clean_postgres, postgres_url
 from sqs import sqs, sqs_server
 
@@ -36,6 +38,7 @@ from memory_mcp.storage.sqlite import database
 __all__ = [
     "clean_postgres",
     "drop",
+    "lone_doctor",
     "minilm_folder",
     "patient_git",
     "postgres_url",
@@ -43,14 +46,21 @@ __all__ = [
     "sqs_server",
 ]  # fixtures that have a module of their own
 
+_WORLDS = {"mode": ("mark", "follow"), "ignored": (True, False)}
+_IN_MEMORY = "/dev/shm"  # noqa: S108  # pytest makes a folder of this user's own there
+_ROOM_BYTES_MIN = 1 << 30  # what passed is removed at once: a run takes a tenth of it
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The default run is short and the same each time; the nightly search tells new stories."""
     keep_compiled_modules()
+    # whoever runs this in the background ignores Ctrl-C, and so would the commands that it ends
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     deep = _is_nightly(config)
     choose(deep=deep)
+    if not deep:
+        keep_files_in_memory()
     settings_of_hypothesis.register_profile(
         "nightly",
         deadline=None,
@@ -89,20 +99,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         told_of_files = [item for item in items if item.get_closest_marker("files")]
         items[:] = [item for item in items if item not in told_of_files]
         config.hook.pytest_deselected(items=told_of_files)
-    cases = defaultdict[str, list[pytest.Item]](list)
+    cases = defaultdict[tuple[object, ...], list[pytest.Item]](list)
     for item in items:
-        if item.get_closest_marker("sampled") and not item.get_closest_marker("nightly"):
-            cases[item.nodeid.partition("[")[0]].append(item)
-    for test, known in cases.items():
-        (n,) = known[0].iter_markers("sampled")
+        if not item.get_closest_marker("nightly") and (case := _find_case(item)):
+            cases[case].append(item)
+    for known in cases.values():
+        sampled = known[0].get_closest_marker("sampled")
+        taken = -(-len(known) // sampled.args[0]) if sampled else 1
         # drawn, not counted off: each n-th might have the same value of one parameter
-        drawn = Random(test).sample(known, -(-len(known) // n.args[0]))  # noqa: S311  # no secret
+        drawn = Random(known[0].nodeid).sample(known, taken)  # noqa: S311  # no secret
         for item in known:
             if item not in drawn:
                 item.add_marker(pytest.mark.nightly)
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)
+
+
+def _find_case(item: pytest.Item) -> tuple[object, ...]:
+    """What a test tells, whatever it is told with: of such cases the default run takes some.
+
+    Of a `sampled` test these are all. Else they differ in the mode in which git is followed, or in
+    whether it ignores the records.
+    """
+    test = item.nodeid.partition("[")[0]
+    if item.get_closest_marker("sampled"):
+        return (test,)
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return ()
+    values = item.callspec.params.items()
+    rest = [value for name, value in values if value not in _WORLDS.get(name, ())]
+    return (test, *map(id, rest)) if len(rest) < len(values) else ()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -115,7 +142,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     nightly = [] if left_out else [pytest.mark.nightly]
     if _is_told_twice(metafunc):
         story = metafunc.definition
-        drawn = crc32(story.originalname.encode()) % 3 == 0  # the same ones in each run
+        drawn = crc32(story.originalname.encode()) % 6 == 0  # the same ones in each run
         taste = drawn and story.path.stem in _WITH_DATABASE
         files = pytest.param("files", id=pytest.HIDDEN_PARAM)
         database = pytest.param("postgres", id="postgres", marks=[] if taste else nightly)
@@ -132,7 +159,7 @@ _WITH_DATABASE = (
     "test_backtrack", "test_checkpoint", "test_clocks_apart", "test_in_one_step",
     "test_update_forget",
 )  # fmt: skip
-"""Of these, a third is told with its memories in a database in the default run, too."""
+"""Of these, a sixth is told with its memories in a database in the default run, too."""
 
 
 def _is_told_twice(metafunc: pytest.Metafunc) -> bool:
@@ -146,6 +173,18 @@ def keep_compiled_modules() -> None:
     """Compile each module once, and not in each process: a third of what a start costs."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def keep_files_in_memory() -> None:
+    """Let the folders of tests lie in memory, where this machine has such a place.
+
+    A run makes 130,000 files, and a busy disk takes longer to make and to remove them than the
+    tests take. The nightly search writes to the disk.
+    """
+    with suppress(OSError, AttributeError):  # not on every platform
+        found = os.statvfs(_IN_MEMORY)
+        if found.f_bavail * found.f_frsize >= _ROOM_BYTES_MIN and not found.f_flag & os.ST_NOEXEC:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)
 
 
 def _is_nightly(config: pytest.Config) -> bool:

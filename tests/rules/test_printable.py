@@ -72,6 +72,7 @@ def test_json_goes_out_on_one_line_end(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == '{\n  "a": "\\udb40\\udc41\\u001b"\n}\n'
 
 
+@pytest.mark.usefixtures("lone_doctor")
 def test_no_command_prints_what_others_wrote_into_the_files(run: Run, project: Path) -> None:
     """Records may come with a clone, and name anything: contents, titles, tags, branches."""
     assert run("add", "The tap drips", "--title", "Tap")[0] == 0

@@ -29,7 +29,7 @@ from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("lone_doctor")]
 
 
 async def test_a_clean_project_has_no_finding(settings: Settings) -> None:

@@ -351,6 +351,7 @@ async def test_the_doctor_finds_no_fault_with_what_another_branch_has(
 
 
 @pytest.mark.files
+@pytest.mark.usefixtures("lone_doctor")
 @pytest.mark.parametrize("ignored", [True, False])
 async def test_pages_from_before_a_reset_are_stale_and_no_damage(
     settings: Settings, project: Path, *, ignored: bool

@@ -87,6 +87,7 @@ async def test_a_cloud_that_hangs_is_waited_for_no_longer_than_was_said(
         found = await call(client, "search_memories", query="orders")
         asked = len([r for r in cloud.requests if r.path.endswith("/search")])
         again = await call(client, "search_memories", query="orders")
+        cloud.faults.heal()  # else the server waits for its delivery in the end
 
     assert "0.3 s" in found["degraded"]
     assert found["results"] == again["results"]

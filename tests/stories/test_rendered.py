@@ -337,6 +337,7 @@ def test_a_command_renders_after_it_ran(run: Run, project: Path) -> None:
     assert (project / ".claude" / "memory" / "MEMORY.md").stat().st_ino == before
 
 
+@pytest.mark.usefixtures("lone_doctor")
 def test_the_doctor_sees_a_file_that_shows_what_does_not_hold(run: Run, project: Path) -> None:
     """Somebody put an old copy back, or a disk lost a write."""
     memory_id = as_json(run, "add", "The door code is 4711.")["memoryId"]
@@ -443,6 +444,7 @@ async def test_the_bootstraps_of_other_branches_keep_up(tmp_path: Path) -> None:
     assert "Carts rest in Redis." in later["text"]
 
 
+@pytest.mark.usefixtures("lone_doctor")
 def test_the_doctor_names_a_file_that_cannot_be_read(run: Run, project: Path) -> None:
     """Whoever wonders why a view is old hears it, and of the other files as well."""
     memory_id = as_json(run, "add", "The door code is 4711.")["memoryId"]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from doors import Json, add, agent, call, seal
 
 from memory_mcp import maintenance
@@ -12,6 +13,12 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import Finding
 
 KEPT, LATER = "Orders live in PostgreSQL.", "Sessions live in Redis."
+
+
+@pytest.fixture
+def lone_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No session renders beside this doctor, so it waits for none: 3 s for each stale file."""
+    monkeypatch.setattr("memory_mcp.bootstrap.views._PAUSES_MAX", 1)
 
 
 async def examine(settings: Settings, *, repair: bool = False) -> dict[str, Finding]:

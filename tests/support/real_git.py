@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-__all__ = ["commit_all", "git", "make_repository"]
+__all__ = ["commit_all", "git", "make_repository", "read_branch"]
 
 _GIT: Final = shutil.which("git") or "git"
 _OPTIONS: Final = (
@@ -27,7 +27,8 @@ def git(folder: Path, *arguments: str) -> str:
         [_GIT, *_OPTIONS, *arguments],
         cwd=folder, capture_output=True, text=True, check=False,
         env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
-             "GIT_COMMITTER_DATE": f"{next(_SECONDS)} +0000"},
+             "GIT_COMMITTER_DATE": f"{next(_SECONDS)} +0000",
+             "FILTER_BRANCH_SQUELCH_WARNING": "1"},  # else it waits 10 s for who reads that
     )  # fmt: skip
     assert done.returncode == 0, f"git {' '.join(arguments)}: {done.stderr}"
     return done.stdout
@@ -46,3 +47,11 @@ def make_repository(folder: Path) -> Path:
     (folder / "main.py").write_text("print()\n", "utf-8")
     commit_all(folder, "begin")
     return folder
+
+
+def read_branch(folder: Path) -> str:
+    """The branch of a work tree, for whoever asks more often than a process should be started."""
+    found = folder / ".git"
+    if found.is_file():
+        found = folder / found.read_text("utf-8").strip().removeprefix("gitdir: ")
+    return (found / "HEAD").read_text("utf-8").strip().removeprefix("ref: refs/heads/")
