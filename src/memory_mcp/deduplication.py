@@ -1,14 +1,14 @@
 """Decides whether a new memory is known already, and what becomes of the two if it is.
 
-Candidates are found by words, by words that mean much the same and, with a model of our own, by
-meaning. Only an embedder on this machine is asked: a write waits for no network. The nearest of
-what stays beside the new memory are named to whoever wrote it: a language model that reads them
-can tell what no rule here can. What does not stand on this commit of git is named and no more: it
-may never come here, and holds where it stands.
+Candidates are found by words, by words of the same topics and, with a model of our own, by meaning.
+Only an embedder on this machine is asked: a write waits for no network. The likeliest to be brought
+up to date are read by the rules, and named to whoever wrote the new memory: a language model that
+reads them can tell what no rule here can. What does not stand on this commit of git is named and no
+more: it may never come here, and holds where it stands.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -53,6 +53,7 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
+from memory_mcp.learnt import Features
 from memory_mcp.ranking.analysis import make_encoder_text
 from memory_mcp.ranking.query import select_rarest
 from memory_mcp.text.merge import (
@@ -76,14 +77,20 @@ from memory_mcp.text.truths import (
     may_relate,
     says_change,
 )
-from memory_mcp.words.table import compare_telling, load_word_table, select_telling
+from memory_mcp.text.truths.updates import (
+    WORDS,
+    describe_new,
+    describe_updates,
+    estimate_updates,
+    list_readers,
+    list_topic_terms,
+)
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
-_NEAR_MIN: Final = 0.3
-_MEANT_MIN: Final = 0.4
-"""From this nearness on a memory is named, whatever the rules say of it: by words alone, and by a
-model's vectors. What says that something changed may mean one that is less near."""
+_LIKELY_MIN: Final = 0.03
+"""From this likelihood on that the new memory brings it up to date one is named, whatever the rules
+say of it: to look at one in vain costs little, and a newer value in silence is never found."""
 _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 _UNKNOWN_CHANGE: Final = (
@@ -97,17 +104,14 @@ _TERMS_MAX: Final = 10
 _TERMS_MIN: Final = 2
 _MATCHES_MAX: Final = 200
 """Terms are searched, the rarest first, until together they are in so many memories."""
-_RELATED_TERMS_MAX: Final = 12
-"""Words near in meaning to each of its terms."""
-_CANDIDATES_FACTOR: Final = 2
-"""How many are looked at for each that is wanted: some are of another kind or category."""
+_CANDIDATES_FACTOR: Final = 4
+"""How many are looked up for each that is wanted, which are the likeliest of them: what the new one
+brings up to date may share no word with it."""
 _SHARED_WEIGHT_MIN: Final = 0.25
 """Share of the new statement's terms, weighed by how rare they are."""
 _SHARED_TERMS_MIN: Final = 0.5
 """Share of the old statement's terms."""
 _COSINE_MIN: Final = 0.6
-_CHANGED_COSINE_MIN: Final = 0.3
-"""Of a statement that says that something changed, what is this near may be what changed."""
 
 
 _NOTHING: Final = Independent("they were not compared")
@@ -118,7 +122,7 @@ class DuplicateCandidate:
     """A visible memory that may be the same fact, with its score (0-1) and both as statements.
 
     `comparable`: one may take the place of the other. `truth` is what the new one makes of it.
-    `nearness` (0-1) says how much each says of what the other says; None: not worth naming.
+    `likelihood` (0-1) says how likely the new one brings it up to date; None: not worth naming.
     """
 
     record: Record
@@ -127,7 +131,7 @@ class DuplicateCandidate:
     new: Statement
     comparable: bool = True
     truth: Truth = _NOTHING
-    nearness: float | None = None
+    likelihood: float | None = None
 
     @property
     def overlap(self) -> bool:
@@ -233,7 +237,7 @@ def _name_elsewhere(
     workspace: Workspace, same: Iterable[Record], found: Iterable[DuplicateCandidate]
 ) -> list[SimilarMemory]:
     """The nearest that do not stand on this commit, each with the word for that."""
-    near = [(each.record, max(each.score, each.nearness or 0.0)) for each in found]
+    near = [(each.record, max(each.score, each.likelihood or 0.0)) for each in found]
     named = {
         record.id: SimilarMemory(record, score, "elsewhere", str(mark))
         for record, score in [*near, *((each, 1.0) for each in same)]
@@ -289,10 +293,10 @@ async def _describe_rivals(
 ) -> tuple[SimilarMemory, ...]:
     """The memories that stay beside the new one and may not hold any more, the surest first."""
     found: list[SimilarMemory] = []
-    unasked = [c for c in candidates if isinstance(c.truth, Related) and c.record.id not in judged]
     for each in candidates:
-        truth, verdict, named = each.truth, judged.get(each.record.id), each.nearness is not None
-        if each in unasked[:_SIMILAR_MAX]:
+        truth, verdict = each.truth, judged.get(each.record.id)
+        named = each.likelihood is not None
+        if named and verdict is None and isinstance(truth, Related | Independent):
             verdict = await _ask_model(workspace, each, until)
         match verdict:
             case Updated(reason) if not isinstance(truth, Disputes):
@@ -303,14 +307,13 @@ async def _describe_rivals(
                 continue
             case _:
                 pass
-        likeness = max(each.score, each.nearness or 0.0)
         match truth:
             case Outdates(reason):
-                found.append(SimilarMemory(each.record, likeness, "outdated", reason))
+                found.append(SimilarMemory(each.record, each.score, "outdated", reason))
             case Disputes(reason):
-                found.append(SimilarMemory(each.record, likeness, "disputed", reason))
+                found.append(SimilarMemory(each.record, each.score, "disputed", reason))
             case Related() | Independent() if named:
-                found.append(SimilarMemory(each.record, likeness))
+                found.append(SimilarMemory(each.record, each.likelihood or each.score))
             case Related() | Independent():
                 pass
     found.sort(key=lambda each: (each.relation == "similar", -each.score))
@@ -396,87 +399,117 @@ async def _compose(
     return plain
 
 
-async def find_candidates(
+class Nearby(NamedTuple):
+    """The memories that a new one is compared with, and what the index and a model say of them.
+
+    `weights` says how rare each of its own terms is in the store.
+    """
+
+    fields: SearchFields
+    olds: Mapping[RecordId, Candidate]
+    weights: Mapping[str, float]
+    cosines: Mapping[RecordId, float]
+
+
+def _count_wanted(merging: MergePolicy) -> int:
+    return max(merging.topk, merging.fallback_topk if merging.fallback_enabled else 0)
+
+
+async def look_up_nearby(
     bank: MemoryBank, new: Record, view: View, merging: MergePolicy
-) -> list[DuplicateCandidate]:
-    """The visible memories that may be the same fact, the most similar first."""
-    wanted = max(merging.topk, merging.fallback_topk if merging.fallback_enabled else 0)
+) -> Nearby | None:
+    """The visible memories that share most with a new one; None if none are wanted."""
+    wanted = _count_wanted(merging)
     if not wanted:
-        return []
+        return None
     limit = wanted * _CANDIDATES_FACTOR
     fields = make_fields(new)
-    new_terms = tuple(fields.body.split())
+    new_terms = fields.body.split()
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
     others = list_other_values(new.content)
     others_terms = extract_terms(" ".join((new.title, *others)))
-    table = load_word_table()
-    related = {t for term in rarest for t in table.find_nearest(term, _RELATED_TERMS_MAX)}
-    corpus = await bank.index.corpus({*rarest, *others_terms, *related}, view)
+    asked = {*rarest, *others_terms, *list_topic_terms(new_terms)}
+    corpus = await bank.index.corpus(asked, view)
     weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
     by_words = await _search_words(bank, corpus, view, limit)
     question = await _encode(bank, new)
     by_meaning = await _search_meaning(bank, question, view, limit)
     olds = {one.id: one for pair in zip_longest(by_words, by_meaning) for one in pair if one}
-    changes = says_change(new.content)
-    few = changes and corpus.records <= limit  # so few that any of them may be what changed
-    if few:
+    if corpus.records <= limit:  # so few that any of them may be meant
         olds |= {one.id: one for one in await bank.index.newest(view, Filters(), limit)}
-    cosines = await _measure_cosines(bank, question, list(olds))
+    return Nearby(fields, olds, weights, await _measure_cosines(bank, question, list(olds)))
+
+
+async def find_candidates(
+    bank: MemoryBank, new: Record, view: View, merging: MergePolicy
+) -> list[DuplicateCandidate]:
+    """The visible memories that may be the same fact, the most similar first."""
+    nearby = await look_up_nearby(bank, new, view, merging)
+    if nearby is None:
+        return []
+    fields, olds, weights, cosines = nearby
     # the index has the terms already, and to find them anew takes longer than to read the file
+    new_terms = tuple(fields.body.split())
     terms = {id_: tuple(one.fields.body.split()) for id_, one in olds.items()}
-    alike = {id_ for id_ in olds if _is_related(weights, terms[id_], cosines.get(id_))}
-    near = {id_ for id_ in olds if few or (changes and cosines.get(id_, 0) >= _CHANGED_COSINE_MIN)}
-    bearing = {id_ for id_, one in olds.items() if may_relate(one.fields.outline, fields.outline)}
-    compared = alike | near | bearing
-    nearness = _measure_nearness(fields, olds.values(), cosines, near)
-    nearest = {*sorted(nearness, key=nearness.__getitem__)[-_SIMILAR_MAX:]}
+    likely = _estimate_likely(nearby, _get_reader(bank), changes=says_change(new.content))
+    nearest = sorted(olds, key=lambda id_: -likely.get(id_, 0.0))
+    named = {id_ for id_ in nearest[:_SIMILAR_MAX] if likely.get(id_, 0.0) >= _LIKELY_MIN}
+    wanted = nearest[: _count_wanted(merging)]
+    alike = {id_ for id_ in wanted if _is_related(weights, terms[id_], cosines.get(id_))}
+    bearing = {id_ for id_ in wanted if may_relate(olds[id_].fields.outline, fields.outline)}
+    compared = alike | bearing
     found: list[DuplicateCandidate] = []
-    for old in await load_records(bank, [id_ for id_ in olds if id_ in compared | nearest]):
+    for old in await load_records(bank, [id_ for id_ in olds if id_ in compared | named]):
         theirs = Statement(_choose_text(old, new), terms[old.id])
         ours = Statement(_choose_text(new, old), new_terms)
         comparable = old.id in alike and is_comparable(new, old)
         score, truth = 0.0, _NOTHING
         if old.id in compared:
             score = score_similarity(ours, theirs, cosines.get(old.id))
-            truth = _judge_truth(new, old, ours, theirs, near=old.id in near)
-        if comparable or old.id in nearest or not isinstance(truth, Independent):
-            told = nearness.get(old.id)
+            truth = _judge_truth(new, old, ours, theirs)
+        if comparable or old.id in named or not isinstance(truth, Independent):
+            told = likely[old.id] if old.id in named else None
             found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth, told))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
 
 
-def _judge_truth(
-    new: Record, old: Record, ours: Statement, theirs: Statement, *, near: bool
-) -> Truth:
-    """What the new memory makes of the old one; `near`: it may be what the new one changes."""
+def _judge_truth(new: Record, old: Record, ours: Statement, theirs: Statement) -> Truth:
+    """What the new memory makes of the old one."""
     if not (states_truth(new) and states_truth(old)):
         return _NOTHING
-    truth = compare_statements(theirs.text, ours.text)
-    if isinstance(truth, Independent) and near:
-        return Related("it says that something changed, and may mean this")
-    return truth
+    return compare_statements(theirs.text, ours.text)
 
 
-def _measure_nearness(
-    new: SearchFields,
-    olds: Iterable[Candidate],
-    cosines: Mapping[RecordId, float],
-    near: Collection[RecordId],
-) -> dict[RecordId, float]:
-    """How near the new memory is to each one that is worth naming, in 0-1; those of `near` are."""
-    if not new.outline:
+def _get_reader(bank: MemoryBank) -> str:
+    """The kind of the model that reads, if figures were learnt of it."""
+    kind = bank.meaning.embedder.identity.partition("/")[0] if bank.meaning else WORDS
+    return kind if kind in list_readers() else WORDS
+
+
+def describe_nearby(
+    nearby: Nearby, *, changes: bool
+) -> tuple[dict[RecordId, Features], Features] | None:
+    """What speaks for each that states something, and for none; None if the new one does not.
+
+    `changes`: it says that something changed.
+    """
+    if not nearby.fields.outline:
+        return None
+    olds = {id_: one.fields for id_, one in nearby.olds.items() if one.fields.outline}
+    cosines = {id_: cosine for id_, cosine in nearby.cosines.items() if id_ in olds}
+    described = describe_updates(nearby.fields, olds, cosines)
+    return described, describe_new(nearby.fields, changes=changes)
+
+
+def _estimate_likely(nearby: Nearby, reader: str, *, changes: bool) -> dict[RecordId, float]:
+    """How likely the new memory brings each of them up to date that states something."""
+    described = describe_nearby(nearby, changes=changes)
+    if described is None:
         return {}
-    table = load_word_table()
-    ours = select_telling(new.body.split(), table)
-    found: dict[RecordId, float] = {}
-    for one in olds:
-        if not one.fields.outline:  # it states nothing
-            continue
-        theirs = select_telling(one.fields.body.split(), table)
-        nearness = max(compare_telling(ours, theirs), cosines.get(one.id, 0.0))
-        if nearness >= (_MEANT_MIN if one.id in cosines else _NEAR_MIN) or one.id in near:
-            found[one.id] = nearness
-    return found
+    candidates, new = described
+    if not all("cosine" in each for each in candidates.values()):
+        reader = WORDS  # of what was written just now no vector is there yet
+    return estimate_updates(candidates, new, reader)
 
 
 def _is_related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float | None) -> bool:

@@ -4,14 +4,16 @@ The figures lie as JSON under the `data/` of the package that uses them, as its 
 learns them of labelled cases. That of "" holds always.
 """
 
+import math
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Features", "load_figures", "read_data", "weigh"]
+__all__ = ["Features", "load_figures", "measure_likelihoods", "read_data", "weigh"]
 
 Features = Mapping[str, float]
+_Key = TypeVar("_Key")
 
 
 def weigh(features: Features, weights: Mapping[str, float]) -> float:
@@ -19,6 +21,14 @@ def weigh(features: Features, weights: Mapping[str, float]) -> float:
     return weights.get("", 0.0) + sum(
         weights[name] * value for name, value in features.items() if name in weights
     )
+
+
+def measure_likelihoods(logits: Mapping[_Key, float], none: float) -> dict[_Key, float]:
+    """How likely each of these is the one, if it may be none of them, which has the last logit."""
+    highest = max((none, *logits.values()))
+    odds = {key: math.exp(logit - highest) for key, logit in logits.items()}
+    total = sum(odds.values()) + math.exp(none - highest)
+    return {key: each / total for key, each in odds.items()}
 
 
 @cache

@@ -132,7 +132,10 @@ OTHERS = (
 
 
 async def test_the_nearest_is_named_though_no_word_is_shared(settings: Settings, era: Era) -> None:
-    """Who writes it is a model that understands both; what is far is not worth a line."""
+    """Who writes it is a model that understands both; what is far is not worth a line.
+
+    The likeliest goes first.
+    """
     long = (
         "Money is stored as a float, as it has been since the very beginning, and it has been so "
         "ever since it was begun, and it is so also in all of what is there, and so on, as it is."
@@ -144,10 +147,35 @@ async def test_the_nearest_is_named_though_no_word_is_shared(settings: Settings,
         told = await call(client, "add_memory", content="Amounts are kept in whole cents.")
         far = await call(client, "add_memory", content="The cat is called Mo.")
 
-    assert _similar(told) == [(old, "similar")]
+    assert _similar(told)[0] == (old, "similar")
     assert "If it brings one of them up to date, give exactly this text to" in told["message"]
     assert len(told["similar"][0]["content"]) <= 160
     assert "similar" not in far
+
+
+MORE = (
+    "The museum shop sells postcards.",
+    "Invoices are numbered by year.",
+    "The lift is green.",
+    "Bees are kept behind the mill.",
+    "Salt is mined below the town.",
+    "The bridge was built of oak.",
+    "Stamps are collected by Ines.",
+    "The lamp in the hall is of brass.",
+    "Apples are pressed in October.",
+    "The river is crossed by a rope ferry.",
+)
+
+
+async def test_a_newer_value_is_found_by_what_both_are_about(settings: Settings, era: Era) -> None:
+    """Among more memories than are compared, and without a word in common."""
+    async with agent(settings, era) as client:
+        old = await add(client, "On-call rotates weekly.")
+        for other in (*OTHERS, *MORE):
+            await add(client, other)
+        told = await call(client, "add_memory", content="Tobin carries the pager now.")
+
+    assert _similar(told)[0] == (old, "similar")
 
 
 async def test_of_many_that_are_near_the_three_nearest_are_named(

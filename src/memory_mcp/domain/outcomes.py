@@ -136,9 +136,10 @@ class Contradiction:
 class SimilarMemory:
     """A memory that stays beside the new one. `score` is its likeness, 0-1.
 
-    It may be the same fact (`similar`); it no longer holds if the new one does (`outdated`); or
-    both cannot hold, and nothing says which does (`disputed`). `reason` says what differs.
-    What does not stand on this commit (`elsewhere`, `reason` says where) is left alone.
+    The new one may bring it up to date (`similar`; then `score` is how likely that is, where that
+    is known); it no longer holds if the new one does (`outdated`); or both cannot hold, and nothing
+    says which does (`disputed`). `reason` says what differs. What does not stand on this commit
+    (`elsewhere`, `reason` says where) is left alone.
     """
 
     record: Record

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import RankedCandidate, SearchFields
-from memory_mcp.learnt import Features, load_figures, weigh
+from memory_mcp.learnt import Features, load_figures, measure_likelihoods, weigh
 from memory_mcp.ranking.query import Query
 from memory_mcp.words.table import load_word_table
 from memory_mcp.words.terms import extract_terms
@@ -144,11 +144,9 @@ def choose_bearing(
         return None
     learnt = _load_learnt()[read_by]
     logits = {id_: weigh(each, learnt["memory"]) for id_, each in candidates.items()}
-    none = weigh(prompt, learnt["none"])
-    best = max(logits, key=logits.__getitem__)
-    highest = max(none, logits[best])
-    odds = {id_: math.exp(logit - highest) for id_, logit in logits.items()}
-    return best, odds[best] / (sum(odds.values()) + math.exp(none - highest))
+    likely = measure_likelihoods(logits, weigh(prompt, learnt["none"]))
+    best = max(likely, key=likely.__getitem__)
+    return best, likely[best]
 
 
 def list_readers() -> frozenset[str]:

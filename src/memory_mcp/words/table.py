@@ -31,6 +31,11 @@ _RARITY_MAX: Final = 12.0
 _UNKNOWN: Final = -1
 _BYTES: Final = BITS // 8
 _NAME: Final = "words.table"
+_TELLS: Final = 2 * RARITY_STEPS
+"""From this rarity on a word tells what a text is about: one of seven texts holds it."""
+_TELLING_MAX: Final = 12
+"""Terms of a text that are compared one by one with those of another: most statements have no more,
+and to compare all of a page takes longer than it tells."""
 _COMPARED_WORDS_MAX: Final = 24
 """Distinct words of a memory that its whole meaning is made of."""
 
@@ -121,48 +126,74 @@ def measure_length(weighted_signs: Sequence[tuple[int, float]]) -> float:
 
 
 class Telling(NamedTuple):
-    """The most telling terms of a text: how rare each is, and their signs as far as known."""
+    """What of a text is compared: its terms, and rarities and signs of the most telling ones.
 
-    known: Mapping[str, float]
-    unknown: Mapping[str, float]
+    `whole` is what these tell, and the terms that the table does not know; of a page also those
+    that are none of the words that its meaning is made of.
+    """
+
+    terms: frozenset[str]
+    rarities: Sequence[float]
     signs: Sequence[int]
+    whole: float
 
 
-def select_telling(terms: Iterable[str], table: WordTable) -> Telling:
-    """What of a text of these terms is compared with other texts."""
-    rarities = {term: table.get_rarity(term) for term in terms}
-    telling = sorted(rarities, key=rarities.__getitem__, reverse=True)[:_COMPARED_WORDS_MAX]
-    known = {term: rarities[term] for term in telling if table.places[term] != _UNKNOWN}
-    unknown = {term: rarities[term] for term in telling if term not in known}
-    return Telling(known, unknown, [table.signs[table.places[term]] for term in known])
+def select_telling(terms: frozenset[str], meaning: bytes, table: WordTable) -> Telling:
+    """What of a text of these terms, packed by `pack_meaning`, is compared with other texts.
 
-
-def compare_telling(ours: Telling, theirs: Telling) -> float:
-    """How much each of two texts says of what the other says, in 0-1.
-
-    Each term is worth as much as it tells, and is met by itself or by the nearest term of the other
-    text.
+    Raises:
+        IndexDamagedError: as `unpack_meaning` does.
     """
+    _, places = unpack_meaning(meaning, table)
+    unknown = max(0, len(terms) - len(places))
+    steps = [step for place in places[:_TELLING_MAX] if (step := table.rarities[place]) >= _TELLS]
+    rarities = [step / RARITY_STEPS for step in steps]
+    signs = [table.signs[place] for place in places[: len(steps)]]  # the rarest go first
+    return Telling(terms, rarities, signs, sum(rarities) + unknown * _RARITY_MAX or 1.0)
+
+
+STEPS: Final = (1.0, 0.6, 0.5, 0.4, 0.3)
+"""Cosines by which the terms of two texts are told apart: the same, related, hardly related."""
+_STEP_OF: Final = [
+    next((step for step, least in enumerate(STEPS) if cosine >= least), len(STEPS))
+    for cosine in COSINES
+]
+
+
+class Shared(NamedTuple):
+    """What share of what each of two texts says the other one says, too, in 0-1.
+
+    Each term is worth as much as it tells, and met as far as the nearest one of the other text is
+    near. `by_nearness` are the shares of our terms whose nearest reaches each of `STEPS`, and not
+    the one before.
+    """
+
+    ours: float
+    theirs: float
+    by_nearness: Sequence[float]
+
+
+def compare_telling(ours: Telling, theirs: Telling, table: WordTable) -> Shared:
+    """What of ours the others say, and what of theirs we say."""
     unlike = [[(signs ^ row).bit_count() for row in theirs.signs] for signs in ours.signs]
-    nearest = map(min, unlike) if theirs.signs else ()
-    shares = (
-        _measure_share(ours, theirs, nearest),
-        _measure_share(theirs, ours, map(min, zip(*unlike, strict=True))),
+    nearest = [min(row, default=BITS) for row in unlike]
+    by_nearness = [0.0] * (len(STEPS) + 1)
+    for rarity, least in zip(ours.rarities, nearest, strict=True):
+        by_nearness[_STEP_OF[least]] += rarity
+    both = ours.terms & theirs.terms
+    unknown = _RARITY_MAX * sum([table.places[term] == _UNKNOWN for term in both])
+    by_nearness[0] += unknown
+    return Shared(
+        (_measure_met(ours, nearest) + unknown) / ours.whole,
+        (_measure_met(theirs, map(min, zip(*unlike, strict=True))) + unknown) / theirs.whole,
+        [each / ours.whole for each in by_nearness[:-1]],
     )
-    return sum(shares) / 2
 
 
-def _measure_share(ours: Telling, theirs: Telling, unlike: Iterable[int]) -> float:
-    """What share of our terms the others meet.
-
-    `unlike` says of each known one how far the nearest is; none if they have none.
-    """
-    met = sum(
-        rarity * max(0.0, COSINES[least])
-        for rarity, least in zip(ours.known.values(), unlike, strict=False)
-    )
-    met += sum(rarity for term, rarity in ours.unknown.items() if term in theirs.unknown)
-    return met / (sum(ours.known.values()) + sum(ours.unknown.values()) or 1.0)
+def _measure_met(telling: Telling, nearest: Iterable[int]) -> float:
+    """What its known terms tell that are met; `nearest` says of each how far the nearest is."""
+    near = zip(telling.rarities, nearest, strict=False)
+    return sum([rarity * max(0.0, COSINES[least]) for rarity, least in near])
 
 
 Direction = Sequence[Sequence[float]]

@@ -76,6 +76,24 @@ def tells_changes(outline: bytes) -> bool:
     return any(frame.flags & _CHANGES for frame in _unpack(outline))
 
 
+class TextOutline(NamedTuple):
+    """What the statements of a text are about together, and state; see `FrameOutline`."""
+
+    about: Numbers = frozenset()
+    subject: Numbers = frozenset()
+    ended: Numbers = frozenset()
+    names: Numbers = frozenset()
+    kinds: Numbers = frozenset()
+
+
+def read_outline(outline: bytes) -> TextOutline:
+    """What is stated by the text of this outline."""
+    rows = [(f.about, f.subject, f.ended, f.names, f.kinds) for f in _unpack(outline)]
+    if len(rows) == 1:  # as most have
+        return TextOutline(*rows[0])
+    return TextOutline(*(frozenset[int]().union(*column) for column in zip(*rows, strict=True)))
+
+
 def may_bear(one: bytes, other: bytes) -> bool:
     """Whether one of two texts may bring the other up to date, or contradict it."""
     ours, theirs = _unpack(one), _unpack(other)
