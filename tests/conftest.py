@@ -46,6 +46,7 @@ __all__ = [
     "sqs_server",
 ]  # fixtures that have a module of their own
 
+_WORLDS = {"mode": ("mark", "follow"), "ignored": (True, False)}
 _IN_MEMORY = "/dev/shm"  # noqa: S108  # pytest makes a folder of this user's own there
 _ROOM_BYTES_MIN = 1 << 30  # what passed is removed at once: a run takes a tenth of it
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
@@ -98,20 +99,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         told_of_files = [item for item in items if item.get_closest_marker("files")]
         items[:] = [item for item in items if item not in told_of_files]
         config.hook.pytest_deselected(items=told_of_files)
-    cases = defaultdict[str, list[pytest.Item]](list)
+    cases = defaultdict[tuple[object, ...], list[pytest.Item]](list)
     for item in items:
-        if item.get_closest_marker("sampled") and not item.get_closest_marker("nightly"):
-            cases[item.nodeid.partition("[")[0]].append(item)
-    for test, known in cases.items():
-        (n,) = known[0].iter_markers("sampled")
+        if not item.get_closest_marker("nightly") and (case := _find_case(item)):
+            cases[case].append(item)
+    for known in cases.values():
+        sampled = known[0].get_closest_marker("sampled")
+        taken = -(-len(known) // sampled.args[0]) if sampled else 1
         # drawn, not counted off: each n-th might have the same value of one parameter
-        drawn = Random(test).sample(known, -(-len(known) // n.args[0]))  # noqa: S311  # no secret
+        drawn = Random(known[0].nodeid).sample(known, taken)  # noqa: S311  # no secret
         for item in known:
             if item not in drawn:
                 item.add_marker(pytest.mark.nightly)
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)
+
+
+def _find_case(item: pytest.Item) -> tuple[object, ...]:
+    """What a test tells, whatever it is told with: of such cases the default run takes some.
+
+    Of a `sampled` test these are all. Else they differ in the mode in which git is followed, or in
+    whether it ignores the records.
+    """
+    test = item.nodeid.partition("[")[0]
+    if item.get_closest_marker("sampled"):
+        return (test,)
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return ()
+    values = item.callspec.params.items()
+    rest = [value for name, value in values if value not in _WORLDS.get(name, ())]
+    return (test, *map(id, rest)) if len(rest) < len(values) else ()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -100,6 +100,7 @@ def test_a_projects_file_counts_only_where_the_user_trusts_the_project(
     assert read(project).opening.bootstrap_tokens == 500
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [n for n in SETTINGS if not may_stand_in(n, "project")])
 def test_a_projects_file_moves_sends_and_reveals_nothing(
     run: Run, project: Path, theirs: Path, name: str

@@ -345,6 +345,7 @@ async def test_a_file_that_begins_with_a_mark_has_its_first_symbol(
         assert (await found(client))["cites"] == ["src/auth/jwt.py#issue holds"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("place", "why"),
     [
@@ -1096,6 +1097,7 @@ def test_a_line_that_is_often_written_does_not_hold_in_another_file(project: Pat
     assert checked(files, long) == "holds (now b.py:5)"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("written", "cited"),
     [
@@ -1130,6 +1132,7 @@ async def test_a_place_is_understood_as_it_is_written_elsewhere(
         assert (await found(client))["cites"] == [f"{cited} holds"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("written", "told"),
     [

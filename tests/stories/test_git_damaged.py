@@ -57,6 +57,7 @@ def examine(run: Run, *options: str) -> dict[str, Json]:
     return {each["code"]: each for each in found}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("data", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_state_does_not_drop_the_chosen_mode(chosen: Path, run: Run, data: bytes) -> None:
     """What stands elsewhere stays out of sight; that much is to be seen anew is told once."""
@@ -117,6 +118,7 @@ def replace_by_folder(path: Path) -> None:
     path.mkdir()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["git.json", "git-mode"])
 @pytest.mark.parametrize("harm", [replace_by_folder, damage])
 def test_the_doctor_finds_and_mends_a_damaged_state(

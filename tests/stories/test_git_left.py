@@ -128,6 +128,7 @@ def _leave_lock(folder: Path) -> str:
     return "index.lock"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "leave",
     [_leave_merge, _leave_rebase, _leave_pick, _leave_revert, _leave_bisect, _leave_sequencer,

@@ -26,7 +26,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
 
 pytestmark = [
-    pytest.mark.anyio, pytest.mark.files, pytest.mark.sampled(4),
+    pytest.mark.anyio, pytest.mark.files, pytest.mark.sampled(8),
     pytest.mark.usefixtures("patient_git"),
 ]  # fmt: skip
 
