@@ -15,10 +15,10 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from depth import depth
-from hypothesis import example, given, settings
+from depth import depth, retell
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from real_git import commit_all, git, make_repository
+from real_git import commit_all, git, make_repository, read_branch
 
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
@@ -94,7 +94,7 @@ class World:
 
     @property
     def branch(self) -> str:
-        return self.git("symbolic-ref", "--short", "HEAD")
+        return read_branch(self.folder)
 
     @property
     def head(self) -> str:
@@ -114,7 +114,7 @@ class World:
 
     def other(self, n: int, *, free: bool = False) -> str | None:
         """Another branch; a free one is in no other work tree."""
-        taken = git(self.beside[0], "symbolic-ref", "--short", "HEAD").strip() if free else ""
+        taken = read_branch(self.beside[0]) if free else ""
         names = self.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
         rest = [name for name in names if name not in (self.branch, taken)]
         return rest[n % len(rest)] if rest else None
@@ -438,29 +438,28 @@ DROPPED: list[Step] = [
 
 @settings(max_examples=depth(2, 300))
 @given(STORIES)
-@example((PARTED, [("tree", 0), ("squash", 0), ("look", 0)]))
-@example((PARTED, [("hard", 0), ("hard", 0), ("squash", 0)]))
-@example((PARTED, [("new", 0), ("soft", 0), ("write", 0), ("switch", 1), ("soft", 0)]))
-@example(([], AWAY))
-@example(([], NESTED))
-@example(([], OLDER))
-@example(([], ANEW))
-@example(([], UNSEEN))
-@example(([], ELSEWHERE))
-@example(([], BEGUN_ON_IT))
-@example(([], COME_BACK))
-@example(([], TAKEN))
-@example(([], THROUGH))
-@example((PARTED, PICKED))
-@example((DROPPED, [("merge", 0), ("drop", 2), ("look", 0)]))
-@example((DROPPED, [("squash", 0), ("drop", 2), ("look", 0)]))
-@example((DROPPED, [("drop", 2), ("commit", 0), ("look", 0)]))
-@example((PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]))
-@example(([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]))
-@example(
-    (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)])
-)
-@example(
+@retell(
+    3,
+    (PARTED, [("tree", 0), ("squash", 0), ("look", 0)]),
+    (PARTED, [("hard", 0), ("hard", 0), ("squash", 0)]),
+    (PARTED, [("new", 0), ("soft", 0), ("write", 0), ("switch", 1), ("soft", 0)]),
+    ([], AWAY),
+    ([], NESTED),
+    ([], OLDER),
+    ([], ANEW),
+    ([], UNSEEN),
+    ([], ELSEWHERE),
+    ([], BEGUN_ON_IT),
+    ([], COME_BACK),
+    ([], TAKEN),
+    ([], THROUGH),
+    (PARTED, PICKED),
+    (DROPPED, [("merge", 0), ("drop", 2), ("look", 0)]),
+    (DROPPED, [("squash", 0), ("drop", 2), ("look", 0)]),
+    (DROPPED, [("drop", 2), ("commit", 0), ("look", 0)]),
+    (PARTED, [("pick", 0), ("pick", 0), ("switch", 1), ("drop", 1), ("look", 0), ("look", 0)]),
+    ([("commit", 0), ("write", 0), ("amend", 0)], [("tree", 0), ("merge", 0), ("amend", 0)]),
+    (PARTED, [("rebase", 0), ("look", 0), ("switch", 1), ("look", 0), ("pick", 1), ("look", 0)]),
     (
         [],
         [
@@ -477,9 +476,7 @@ DROPPED: list[Step] = [
             ("hard", 0),
             ("look", 0),
         ],
-    )
-)
-@example(
+    ),
     (
         [],
         [
@@ -496,9 +493,7 @@ DROPPED: list[Step] = [
             ("amend", 0),
             ("rebase", 0),
         ],
-    )
-)
-@example(
+    ),
     (
         [],
         [
@@ -519,7 +514,7 @@ DROPPED: list[Step] = [
             ("merge", 1),
             ("look", 0),
         ],
-    )
+    ),
 )
 def test_what_is_recalled_is_what_the_ancestors_taught(
     story: tuple[list[Step], list[Step]],
@@ -532,7 +527,8 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
 
 @settings(max_examples=depth(1, 200))
 @given(WITH_CODE_STORIES)
-@example(
+@retell(
+    3,
     (
         PARTED,
         [
@@ -544,15 +540,13 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
             ("switch", 0),
             ("merge", 5),
         ],
-    )
-)
-@example(([("commit", 0)], AWAY))
-@example(([], NESTED))
-@example(([], OLDER))
-@example(([], COME_BACK))
-@example(([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]))
-@example((PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]))
-@example(
+    ),
+    ([("commit", 0)], AWAY),
+    ([], NESTED),
+    ([], OLDER),
+    ([], COME_BACK),
+    ([], [("new", 0), ("look", 0), *OLDER[1:3], ("switch", 0), ("commit", 0), *OLDER[1:]]),
+    (PARTED, [("hard", 0), ("write", 0), ("forward", 0), ("hard", 0), ("hard", 0)]),
     (
         PARTED,
         [
@@ -565,9 +559,7 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
             ("commit", 0),
             ("look", 0),
         ],
-    )
-)
-@example(
+    ),
     (
         [],
         [
@@ -581,7 +573,7 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
             ("switch", 1),
             ("look", 0),
         ],
-    )
+    ),
 )
 def test_the_same_where_records_are_committed_with_the_code(
     story: tuple[list[Step], list[Step]],

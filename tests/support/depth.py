@@ -1,10 +1,12 @@
 """How deep the searches for faults look: a taste by default, all of it with `pytest -m nightly`."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
+from hypothesis import example
 
-__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "parts"]
+__all__ = ["SEARCHES", "belongs_to_the_search", "choose", "depth", "parts", "retell"]
 
 SEARCHES: Final = frozenset({"crash", "hostile", "properties"})
 """Folders whose every test belongs to the nightly search, as does a module that uses `depth`."""
@@ -26,6 +28,17 @@ def depth(taste: int, whole: int) -> int:
 def parts(whole: int) -> pytest.MarkDecorator:
     """Run a search once by default, and so many times nightly: each part ends within minutes."""
     return pytest.mark.parametrize("part", range(depth(1, whole)))
+
+
+def retell(n: int, *stories: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Tell stories that once went wrong again: one in `n` by default, all of them nightly."""
+
+    def tell(test: Callable[..., Any]) -> Callable[..., Any]:
+        for story in stories[:: depth(n, 1)]:
+            test = example(story)(test)
+        return test
+
+    return tell
 
 
 def belongs_to_the_search(item: pytest.Item) -> bool:

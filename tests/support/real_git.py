@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-__all__ = ["commit_all", "git", "make_repository"]
+__all__ = ["commit_all", "git", "make_repository", "read_branch"]
 
 _GIT: Final = shutil.which("git") or "git"
 _OPTIONS: Final = (
@@ -47,3 +47,11 @@ def make_repository(folder: Path) -> Path:
     (folder / "main.py").write_text("print()\n", "utf-8")
     commit_all(folder, "begin")
     return folder
+
+
+def read_branch(folder: Path) -> str:
+    """The branch of a work tree, for whoever asks more often than a process should be started."""
+    found = folder / ".git"
+    if found.is_file():
+        found = folder / found.read_text("utf-8").strip().removeprefix("gitdir: ")
+    return (found / "HEAD").read_text("utf-8").strip().removeprefix("ref: refs/heads/")
