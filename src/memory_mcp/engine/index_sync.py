@@ -1,7 +1,7 @@
 """An index that keeps itself in step with the records from which it is derived."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from types import CoroutineType
@@ -441,22 +441,30 @@ class SelfHealingIndex:
             await self._index.remove(gone)
 
     async def _erase_late(self) -> int:
-        late = await self._ordered(None)
-        await self.remember_erased(late)
-        # derived records first: after a cut, their sources still say that they must be erased
-        await self._records.erase(sorted(late, reverse=True))
-        orders = await self._index.to_erase(None, await self.logged())
+        logged = await self.logged()
+        orders = await self._index.to_erase(None, logged)
+        late = await self._find_late(orders, logged)
+        if late:
+            await self.remember_erased(late)
+            # derived records first: after a cut, their sources still say that they must be erased
+            await self._records.erase(sorted(late, reverse=True))
+            orders = await self._index.to_erase(None, await self.logged())
         # what is set aside has no file that could say what it was made of, and needs none to go
         await self._index.remove(late | await self._index.list_aside(orders))
         return len(late)
 
     async def _ordered(self, among: Collection[RecordId] | None) -> set[RecordId]:
         logged = await self.logged()
-        orders = await self._index.to_erase(among, logged)
+        return await self._find_late(await self._index.to_erase(among, logged), logged)
+
+    async def _find_late(
+        self, orders: Mapping[RecordId, set[RecordId]], logged: Collection[RecordId]
+    ) -> set[RecordId]:
+        """The records that have to be erased, of those that the index says are ordered to be."""
         if not orders or not self._obeys:
             return set()
         erasers = await self.own(set[RecordId]().union(*orders.values()))
-        named = {id_ async for r in self._records.scan(erasers) for id_ in r.erases} | logged
+        named = {id_ async for r in self._records.scan(erasers) for id_ in r.erases}.union(logged)
         late = named.intersection(orders)
         made = {r.id: set(r.derived_from) async for r in self._records.scan(orders.keys() - late)}
         while more := {id_ for id_, of in made.items() if of & (named | late)} - late:
