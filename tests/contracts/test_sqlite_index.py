@@ -3,7 +3,7 @@
 import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from depth import depth
 from fakes import Scribe
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from stores_in_memory import MemoryRecords
+from stores_in_memory import MemoryIndex, MemoryRecords
 
 from memory_mcp.domain.ids import RecordId, SegmentId
 from memory_mcp.domain.limits import QUERY_CHARS_MAX
@@ -299,6 +299,26 @@ def damage(path: Path, how: str) -> None:
             path.write_bytes(data)
         case _:
             Path(f"{path}-wal").write_bytes(b"garbage " * 2_000)
+
+
+class AskedIndex(MemoryIndex):
+    """Counts how often it is asked what has to be erased."""
+
+    asked = 0
+
+    async def to_erase(
+        self, among: Collection[RecordId] | None = None, also: Collection[RecordId] = ()
+    ) -> dict[RecordId, set[RecordId]]:
+        self.asked += 1
+        return await super().to_erase(among, also)
+
+
+async def test_catching_up_asks_once_what_has_to_be_erased() -> None:
+    """Mostly nothing has, and the first call of each session waits for the answer."""
+    index = AskedIndex()
+    await SelfHealingIndex(index, MemoryRecords()).catch_up()
+
+    assert index.asked == 1
 
 
 @pytest.mark.parametrize("how", DAMAGES)
