@@ -7,16 +7,21 @@ By words, and with `--model-home` (a folder with `models/minilm`) by that model,
 extra `[semantic]`, for numpy.
 
 A conditional logit: the candidates that `sessions.prompting` compares and "none of them" compete,
-and a prompt's own is the one that a colleague would mention with it. The likelihood is climbed by
-Adam over all prompts at once, features in units of their spread. Each hand is judged by what the
-others taught, with every likelihood of `CURVE` from which on something is shown.
+and a prompt's own is the one that a colleague would mention with it. Beside the features, which are
+in units of their spread, stands what the prompt means: a direction in which those lie that nothing
+bears on. Where a model has read the memories, pairs of directions for prompts and memories are
+learnt with it (`ranking.bearing_vectors`). The likelihood is climbed by Adam over all prompts at
+once. Each hand is judged by what the others taught, with every likelihood of `CURVE` from which on
+something is shown.
 """
 
 import argparse
 import asyncio
 import json
+import math
 import sys
 import tempfile
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -38,6 +43,7 @@ from memory_mcp.ranking.bearing import WORDS  # noqa: E402
 from memory_mcp.search.local import find_local  # noqa: E402
 from memory_mcp.sessions.prompting import describe_instruction  # noqa: E402
 from memory_mcp.text.prompts import sort_prompt  # noqa: E402
+from memory_mcp.words import table as words  # noqa: E402
 
 DATA: Final = ROOT / "benchmarks" / "data"
 HANDS: Final = {
@@ -45,47 +51,75 @@ HANDS: Final = {
     "our own": (DATA / "open" / "prompts_more.json",),
     **{
         hand: tuple(DATA / half / f"{hand}-prompts.json" for half in ("open", "closed"))
-        for hand in ("fresh", *(f"fresh{number}" for number in range(2, 8)))
+        for hand in ("fresh", *(f"fresh{number}" for number in range(2, 9)))
     },
     **{path.stem: (path,) for path in sorted((DATA / "train").glob("*-prompts.json"))},
 }
 WEIGHTS: Final = ROOT / "src" / "memory_mcp" / "ranking" / "data" / "bearing.json"
 MODEL: Final = "minilm-l6-v2"
 """What `minilm` is called in the identity of its vectors."""
-OF_MODELS: Final = frozenset({"nearer", "nearest"})
+OF_MODELS: Final = frozenset({"nearer"})
 """What speaks for a memory only where a model has read it."""
-CURVE: Final = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
-STEPS: Final = 600
-STEP: Final = 0.05
+FROM: Final = {WORDS: 0.6, MODEL: 0.65}
+"""The likelihood from which on a memory is shown: about one of 20 is wrong there."""
+CURVE: Final = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+STEPS: Final = 300
+STEP: Final = 0.1
+PAIRS: Final = 16
+"""Pairs of directions for prompts and memories."""
+BEGUN: Final = 0.3
+"""The spread of their random beginnings."""
 SHRINK: Final = 2.0
 """How much each weight is drawn to 0."""
+SHRINK_ASKED: Final = 1.0
+"""The same for the direction of prompts that nothing bears on."""
+SIGNS: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * 2.0 - 1.0
+"""The eight signs of every byte."""
 
 Array = NDArray[np.float64]
+Vectors = NDArray[np.float32]
 
 
 class Case(NamedTuple):
-    """A prompt with its candidates, of which those that are true bear on it."""
+    """A prompt with its candidates, of which those that are true bear on it.
+
+    `asked` is the vector of the prompt, and `told` are those of the candidates, if a model read
+    them.
+    """
 
     candidates: Sequence[tuple[bool, Features]]
     none: Features
     wanted: bool
     instructs: bool
+    asked: Array
+    told: Sequence[Array]
 
 
 class Cases(NamedTuple):
-    """Many prompts as arrays: features of candidates, which there are, which bear; of none."""
+    """Many prompts as arrays: features of candidates, which there are, which bear; of none.
+
+    `asked` are the vectors of the prompts, and `told` those of the candidates.
+    """
 
     features: Array
     there: NDArray[np.bool_]
     bears: NDArray[np.bool_]
     none: Array
+    asked: Vectors
+    told: Vectors
+
+
+Weights = dict[str, Array]
+"""`memory` and `none` weigh features. `asked` is the direction of prompts that nothing bears on;
+`told` that of memories worth a word, and `prompts` and `memories` are the pairs of directions."""
 
 
 class Learnt(NamedTuple):
-    """The weights of what speaks for a candidate, and of what speaks for none."""
+    """What was learnt, and the names of the features that are weighed."""
 
-    memory: Mapping[str, float]
-    none: Mapping[str, float]
+    weights: Weights
+    names: Sequence[str]
+    of_none: Sequence[str]
 
 
 async def read_hand(
@@ -116,8 +150,32 @@ async def read_prompt(
         (known[id_] in asked["wanted"], {k: v for k, v in each.items() if k not in left_out})
         for id_, each in described.items()
     ]
+    if not candidates:
+        return None
+    told = [
+        np.frombuffer(matches.wholes[id_], np.int8) / 127 for id_ in described if matches.wholes
+    ]
+    meaning = (
+        np.frombuffer(matches.asked, "<f4").astype(float)
+        if told
+        else measure_meaning(matches.question.row)
+    )
     instructs = sort_prompt(text) == "instruction"
-    return Case(candidates, none, bool(asked["wanted"]), instructs) if candidates else None
+    return Case(candidates, none, bool(asked["wanted"]), instructs, meaning, told)
+
+
+def measure_meaning(terms: Sequence[str]) -> Array:
+    """The signs of these terms, added up as `words.table.measure_along` does; its length is ~1."""
+    table = words.load_word_table()
+    found, square = np.zeros(words.BITS), 0.0
+    for term in terms:
+        signs = table.find_signs(term)
+        if signs is not None:
+            rarity = table.get_rarity(term)
+            square += rarity * rarity
+            row = np.frombuffer(signs.to_bytes(words.BITS // 8), np.uint8)
+            found += rarity * SIGNS[row].ravel()
+    return found / math.sqrt(square * words.BITS) if square else found
 
 
 def list_names(features: Sequence[Features]) -> list[str]:
@@ -128,22 +186,66 @@ def list_names(features: Sequence[Features]) -> list[str]:
 def lay_out(cases: Sequence[Case], names: Sequence[str], of_none: Sequence[str]) -> Cases:
     """The prompts as arrays."""
     most = max(len(case.candidates) for case in cases)
+    width = max((len(each) for case in cases for each in case.told), default=0)
     features = np.zeros((len(cases), most, len(names)))
+    told = np.zeros((len(cases), most, width), np.float32)
     there, bears = (np.zeros((len(cases), most), bool) for _ in range(2))
     for row, case in enumerate(cases):
         for place, (right, each) in enumerate(case.candidates):
             features[row, place] = [each.get(name, 0.0) for name in names]
             there[row, place], bears[row, place] = True, right
+        for place, vector in enumerate(case.told):
+            told[row, place] = vector
     none = np.array([[1.0, *(case.none[name] for name in of_none)] for case in cases])
-    return Cases(features, there, bears, none)
+    asked = np.array([case.asked for case in cases], np.float32)
+    return Cases(features, there, bears, none, asked, told)
 
 
-def measure_likelihoods(cases: Cases, memory: Array, none: Array) -> Array:
+def measure_likelihoods(cases: Cases, weights: Weights) -> Array:
     """How likely each candidate is, and in the last column none of them."""
-    logits = np.where(cases.there, cases.features @ memory, -np.inf)
-    every = np.concatenate([logits, (cases.none @ none)[:, None]], axis=1)
+    logits = cases.features @ weights["memory"]
+    if cases.told.shape[2]:
+        aims = weights["told"] + cases.asked @ weights["prompts"].T @ weights["memories"]
+        logits += (cases.told @ aims.astype(np.float32)[:, :, None])[:, :, 0]
+    none = cases.none @ weights["none"] + cases.asked @ weights["asked"]
+    every = np.concatenate([np.where(cases.there, logits, -np.inf), none[:, None]], axis=1)
     odds = np.exp(every - every.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
+
+
+def measure_slopes(cases: Cases, weights: Weights) -> Weights:
+    """How much less likely more of each weight makes what is right."""
+    likely = measure_likelihoods(cases, weights)
+    held = likely * np.concatenate([cases.bears, ~cases.bears.any(axis=1, keepdims=True)], axis=1)
+    pulls = likely - held / held.sum(axis=1, keepdims=True)
+    slopes = {
+        "memory": np.einsum("nc,ncf->f", pulls[:, :-1], cases.features),
+        "none": pulls[:, -1] @ cases.none,
+        "asked": pulls[:, -1] @ cases.asked,
+    }
+    if cases.told.shape[2]:
+        aims = (pulls[:, None, :-1].astype(np.float32) @ cases.told)[:, 0]
+        slopes["told"] = aims.sum(axis=0)
+        slopes["prompts"] = (aims @ weights["memories"].T).T @ cases.asked
+        slopes["memories"] = (cases.asked @ weights["prompts"].T).T @ aims
+    drawn = {name: SHRINK * each for name, each in weights.items()}
+    drawn["asked"] = SHRINK_ASKED * weights["asked"]
+    drawn["none"][0] = 0.0  # what speaks for none whatever the prompt
+    return {name: slope + drawn[name] for name, slope in slopes.items()}
+
+
+def begin(cases: Cases) -> Weights:
+    """Weights that say nothing; pairs of directions begin somewhere, for none leads out of 0."""
+    weights = {
+        name: np.zeros(each.shape[-1])
+        for name, each in (("memory", cases.features), ("none", cases.none), ("asked", cases.asked))
+    }
+    if width := cases.told.shape[2]:
+        weights["told"] = np.zeros(width)
+        chance = np.random.default_rng(0)
+        for name in ("prompts", "memories"):
+            weights[name] = BEGUN * chance.standard_normal((PAIRS, width))
+    return weights
 
 
 def learn(every: Sequence[Case]) -> Learnt:
@@ -155,41 +257,49 @@ def learn(every: Sequence[Case]) -> Learnt:
     spread = cases.features[cases.there].std(axis=0)
     spread[spread == 0] = 1.0
     scaled = cases._replace(features=(cases.features - middle) / spread)
-    right = np.concatenate([cases.bears, ~cases.bears.any(axis=1, keepdims=True)], axis=1)
-    weights = np.zeros(len(names) + len(of_none) + 1)
-    drawn = np.ones(len(weights))
-    drawn[len(names)] = 0.0  # what speaks for none whatever the prompt
-    slopes, squares = np.zeros_like(weights), np.zeros_like(weights)
+    weights = begin(scaled)
+    slopes, squares = ({n: np.zeros_like(w) for n, w in weights.items()} for _ in range(2))
     for step in range(1, STEPS + 1):
-        memory, none = np.split(weights, [len(names)])
-        likely = measure_likelihoods(scaled, memory, none)
-        held = likely * right
-        pulls = likely - held / held.sum(axis=1, keepdims=True)
-        slope = np.concatenate(
-            [np.einsum("nc,ncf->f", pulls[:, :-1], scaled.features), pulls[:, -1] @ scaled.none]
-        )
-        slope += SHRINK * drawn * weights
-        slopes = 0.9 * slopes + 0.1 * slope
-        squares = 0.99 * squares + 0.01 * slope**2
-        size = STEP * (1 - step / (STEPS + 1)) / (np.sqrt(squares / (1 - 0.99**step)) + 1e-12)
-        weights = weights - size * slopes / (1 - 0.9**step)
-    memory, none = np.split(weights, [len(names)])
-    none[0] += memory @ (middle / spread)
-    return Learnt(
-        {
-            name: round(each, 3)
-            for name, each in zip(names, (memory / spread).tolist(), strict=True)
-        },
-        {name: round(each, 3) for name, each in zip(["", *of_none], none.tolist(), strict=True)},
-    )
+        size = STEP * (1 - step / (STEPS + 1))
+        for name, slope in measure_slopes(scaled, weights).items():
+            slopes[name] = 0.9 * slopes[name] + 0.1 * slope
+            squares[name] = 0.99 * squares[name] + 0.01 * slope**2
+            steepness = np.sqrt(squares[name] / (1 - 0.99**step)) + 1e-12
+            weights[name] = weights[name] - size * slopes[name] / (1 - 0.9**step) / steepness
+    weights["memory"] /= spread
+    weights["none"][0] += weights["memory"] @ middle
+    return Learnt(weights, names, of_none)
+
+
+def dump(learnt: Learnt) -> dict[str, Any]:
+    """What was learnt as `ranking.bearing` reads it."""
+    weights = learnt.weights
+    figures: dict[str, Any] = {
+        "memory": _name(learnt.names, weights["memory"]),
+        "none": _name(["", *learnt.of_none], weights["none"]),
+    }
+    if "told" not in weights:
+        each_sign = weights["asked"] / math.sqrt(words.BITS)
+        return figures | {"meaning": [round(each, 4) for each in each_sign.tolist()]}
+    return figures | {
+        "directions": PAIRS + 1,
+        "of prompts": _pack([*weights["prompts"], weights["asked"]]),
+        "of memories": _pack([*weights["memories"], weights["told"]]),
+    }
+
+
+def _name(names: Sequence[str], weights: Array) -> dict[str, float]:
+    return {name: round(each, 3) for name, each in zip(names, weights.tolist(), strict=True)}
+
+
+def _pack(rows: Sequence[Array]) -> str:
+    return b64encode(np.array(rows).astype("<f2").tobytes()).decode()
 
 
 def judge(cases: Sequence[Case], learnt: Learnt) -> list[tuple[int, int, int]]:
     """Prompts with the right memory, with a wrong one, and others that something is shown with."""
-    names, of_none = list(learnt.memory), [name for name in learnt.none if name]
-    laid = lay_out(cases, names, of_none)
-    memory, none = (np.array(list(each.values())) for each in learnt)
-    likely = measure_likelihoods(laid, memory, none)[:, :-1]
+    laid = lay_out(cases, learnt.names, learnt.of_none)
+    likely = measure_likelihoods(laid, learnt.weights)[:, :-1]
     best = likely.argmax(axis=1)
     row = np.arange(len(cases))
     wanted, instructs = (
@@ -252,7 +362,7 @@ def main() -> None:
             judge_hands(hands)
         else:
             every = [case for cases in hands.values() for case in cases]
-            figures[reader] = learn(every)._asdict()
+            figures[reader] = {"from": FROM[reader], **dump(learn(every))}
     if not given.judge:
         WEIGHTS.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", "utf-8")
 

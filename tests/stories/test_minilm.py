@@ -10,11 +10,15 @@ import anyio
 import numpy as np
 import onnxruntime  # pyright: ignore[reportMissingTypeStubs]  # has none
 import pytest
+from fake_embedder import meaningful
+from fakes import close_workspace
 from numpy.typing import NDArray
 from paths import SUPPORT
 from tiny_model import HIDDEN, SHAPE, TOKEN_BYTES, opened, silent, tiny_minilm, tiny_store
 from tiny_model import tiny_vendor as vendor_of
 
+from memory_mcp import maintenance, memories, sessions
+from memory_mcp.domain.record import Draft
 from memory_mcp.errors import ModelUnavailableError
 from memory_mcp.models.graph import build_graph
 from memory_mcp.models.local import (
@@ -222,6 +226,23 @@ async def test_the_real_model_knows_what_belongs_together(minilm_folder: Path) -
     assert by_whole[0] > 0.3
     assert max(by_whole[1:]) < 0.15
     assert by_tokens[0] > 1.5 * max(by_tokens[1:])
+
+
+async def test_an_instruction_brings_by_the_real_model_what_shares_no_word_with_it(
+    minilm_folder: Path, tmp_path: Path
+) -> None:
+    """By words nothing links the two: what both mean does."""
+    rule = "Invoices are kept for ten years, the tax office asks for them."
+    workspace = meaningful(tmp_path, opened(minilm_folder))
+    for text in (rule, TEA, "The bridge was closed for repairs.", "The logo is blue."):
+        await memories.add_memory(workspace, Draft(text, kind="convention"))
+    await maintenance.encode_all(workspace)
+
+    shown = await sessions.prompt_context(workspace, "delete all bills from last winter", "s1")
+    await close_workspace(workspace)
+
+    assert rule in shown
+    assert TEA not in shown
 
 
 _FOOTPRINT = """

@@ -112,10 +112,9 @@ PROMPT_TERMS_MIN: Final = 3  # fewer words with a meaning fit too many memories
 # well, and no other as well as `PROMPT_SCORE_MIN`.
 PROMPT_TERMS_FEW: Final = 2
 PROMPT_FEW_MIN: Final = 0.75
-# An instruction may be about to break a rule. One of the first so many is shown that bears on it
-# with this likelihood or more (benchmarks/TRIALS.md).
+# An instruction may be about to break a rule. One of the first so many is shown that likely bears
+# on it (benchmarks/TRIALS.md).
 PROMPT_COMPARED_MAX: Final = 16
-PROMPT_BEARING_MIN: Final = 0.55
 PROMPT_SECONDS_MAX: Final = 1.5  # nobody may notice that a prompt waits
 PROMPT_NUDGE_SECONDS_MAX: Final = 0.3  # a slower queue is asked again with the next prompt
 

@@ -236,13 +236,15 @@ class RankedCandidate:
     """A candidate with its score (0-1), and the pieces of its logit, in the order of `PARTS`.
 
     `agreement` (0-1) is what puts candidates in order: it compares those of one query. The score
-    means the same for a word and for a long question.
+    means the same for a word and for a long question. `met` is how well it meets each part of the
+    query, as a share of the whole.
     """
 
     id: RecordId
     score: float
     pieces: Sequence[float] = ()
     agreement: float = 0.0
+    met: Sequence[float] = ()
 
     @property
     def parts(self) -> dict[str, float]:

@@ -2,23 +2,26 @@
 
 What a colleague would mention with "deploy this" shares few words with it: so beside the evidence
 of the ranking, it counts which words are of one subject (`data/subjects.toml`), how few memories of
-the store have what is shared, how much nearer it is than the others, and whether one is a lesson, a
-convention or a fact. The candidates and "none of them" compete: a conditional logit, whose figures
-(`data/bearing.json`, for words and for each kind of model that was learnt) `tools/bearing.py`
-learns of labelled prompts.
+the store have what is shared, how much better it meets the prompt than the others do, and whether
+one is a lesson, a convention or a fact. What a prompt means as a whole tells whether any memory
+bears on it; with a model, what both mean tells which. The candidates and "none of them" compete: a
+conditional logit, whose figures (`data/bearing.json`, for words and for each kind of model that was
+learnt) `tools/bearing.py` learns of labelled prompts.
 """
 
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from heapq import nlargest
+from typing import Any, Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
+from memory_mcp.domain.limits import PROMPT_COMPARED_MAX
 from memory_mcp.domain.search import RankedCandidate, SearchFields
 from memory_mcp.learnt import Features, load_figures, measure_likelihoods, weigh
 from memory_mcp.ranking.query import Query
-from memory_mcp.words.table import load_word_table
+from memory_mcp.words.table import Direction, load_word_table, make_direction, measure_along
 from memory_mcp.words.terms import extract_terms
 
 WORDS: Final = "words"
@@ -55,7 +58,6 @@ def describe_candidates(
     bodies = {id_: frozenset(each.body.split()) for id_, each in fields.items()}
     wholes = [place.parts.get("whole", 0.0) for place in ranked]
     usual = sum(wholes) / len(wholes) if wholes else 0.0
-    nearest = max((place.parts.get("tokens", 0.0) for place in ranked), default=0.0)
     asked = _measure_asked(query, bodies.values())
     return {
         place.id: {
@@ -64,12 +66,38 @@ def describe_candidates(
             "links": _measure_links(asked, bodies[place.id]),
             "length": math.log1p(fields[place.id].body.count(" ") + 1),
             **states.get(place.id, {}),
-            "first": float(rank == 0),
-            "nearest": float(place.parts.get("tokens", 0.0) >= nearest),
             "nearer": place.parts.get("whole", 0.0) - usual,
+            **met,
         }
-        for rank, place in enumerate(ranked)
+        for place, met in zip(ranked, _describe_met(ranked), strict=True)
     }
+
+
+def _describe_met(ranked: Sequence[RankedCandidate]) -> list[Features]:
+    """How each meets the parts of the prompt beside the others: what all meet alike tells nothing.
+
+    To be ahead of few tells little. One that another reader read than most has other parts, which
+    cannot be compared.
+    """
+    share = (len(ranked) - 1) / (PROMPT_COMPARED_MAX - 1)
+    lengths = Counter(len(place.met) for place in ranked)
+    length = max(lengths, key=lengths.__getitem__, default=0)
+    columns = list(zip(*(place.met for place in ranked if len(place.met) == length), strict=True))
+    usual = sum(sum(column) / len(column) for column in columns)
+    best = [nlargest(2, column) for column in columns]
+    described: list[Features] = []
+    for place in ranked:
+        if len(place.met) != length:
+            described.append({})
+            continue
+        ahead = [each - pair[-1] for each, pair in zip(place.met, best, strict=True)]
+        described.append(
+            {
+                "ahead": share * sum(each for each in ahead if each > 0),
+                "nearer by parts": share * (sum(place.met) - usual),
+            }
+        )
+    return described
 
 
 def _measure_asked(query: Query, bodies: Collection[frozenset[str]]) -> _Asked:
@@ -91,10 +119,8 @@ def _measure_asked(query: Query, bodies: Collection[frozenset[str]]) -> _Asked:
 def _describe_shared(asked: _Asked, body: frozenset[str]) -> Features:
     """What the shared words tell in this store: one that most of its memories have tells little."""
     shared = [(asked.alone[t], each.rarity) for t, each in asked.terms.items() if t in body]
-    least = [min(pair) for pair in shared]
     return {
-        "rarest": max(least, default=0.0),
-        "shared": sum(least),
+        "shared": sum(map(min, shared)),
         "rare in both": max((here * rarity for here, rarity in shared), default=0.0) / _RARITY,
     }
 
@@ -132,30 +158,50 @@ def describe_prompt(query: Query, text: str, *, asks: bool) -> Features:
         "terms": math.log1p(len(query.terms)),
         "words": math.log1p(len(text.split())),
         "asks": float(asks),
-        "subjects": float(len(find_subjects(query.row))),
     }
 
 
+class Meanings(NamedTuple):
+    """What the meaning of the whole adds: to the logit of each candidate, and of none of them."""
+
+    memory: Mapping[RecordId, float]
+    none: float
+
+
+def weigh_words(query: Query) -> Meanings:
+    """By words: what those of the prompt mean says whether any memory bears on it."""
+    return Meanings({}, measure_along(_load_direction(), query.row, load_word_table()))
+
+
 def choose_bearing(
-    candidates: Mapping[RecordId, Features], prompt: Features, read_by: str
+    candidates: Mapping[RecordId, Features], prompt: Features, meanings: Meanings, read_by: str
 ) -> tuple[RecordId, float] | None:
     """The candidate that most likely bears on the prompt, and how likely; None of no candidates."""
     if not candidates:
         return None
-    learnt = _load_learnt()[read_by]
-    logits = {id_: weigh(each, learnt["memory"]) for id_, each in candidates.items()}
-    likely = measure_likelihoods(logits, weigh(prompt, learnt["none"]))
+    learnt = load_learnt()[read_by]
+    logits = {
+        id_: weigh(each, learnt["memory"]) + meanings.memory.get(id_, 0.0)
+        for id_, each in candidates.items()
+    }
+    likely = measure_likelihoods(logits, weigh(prompt, learnt["none"]) + meanings.none)
     best = max(likely, key=likely.__getitem__)
     return best, likely[best]
 
 
 def list_readers() -> frozenset[str]:
     """Of whom figures were learnt: `WORDS`, and kinds of models."""
-    return frozenset(_load_learnt())
+    return frozenset(load_learnt())
 
 
-def _load_learnt() -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+def load_learnt() -> Mapping[str, Mapping[str, Any]]:
+    """The figures of each reader."""
     return load_figures("memory_mcp.ranking", "bearing")
+
+
+@cache
+def _load_direction() -> Direction:
+    return make_direction(load_learnt()[WORDS]["meaning"])
 
 
 def find_subjects(terms: Iterable[str]) -> frozenset[str]:

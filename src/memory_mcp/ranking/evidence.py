@@ -190,7 +190,8 @@ class Evidence(NamedTuple):
     share of the query that it asks, too. `label`: it sums up in a word or three.
     `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
     one is asked for. `held` is how much it holds itself of what is asked, and of a long question
-    of as much as a few telling words could ask.
+    of as much as a few telling words could ask. `met` is what each part of the query adds to
+    `tokens`.
     """
 
     words: float = 0.0
@@ -206,6 +207,7 @@ class Evidence(NamedTuple):
     phase: float = 0.0
     decided: float = 0.0
     held: float = 0.0
+    met: Sequence[float] = ()
 
 
 def gather_evidence(
@@ -244,10 +246,10 @@ def gather_evidence(
         own = frequencies.get(record_id, ())
         of_phase = bool(phases) and not phases.isdisjoint(each.extra.split())
         decided = query.asks_decision and (of_phase or not has_phase)
-        tokens, whole, known = meanings[record_id]
+        met, whole, known = meanings[record_id]
         evidence[record_id] = Evidence(
             words=_weigh_row(weighted, windows.get(record_id, own)),
-            tokens=tokens,
+            tokens=sum(met),
             whole=whole,
             own=_weigh_row(weighted, own),
             known=known,
@@ -259,6 +261,7 @@ def gather_evidence(
             phase=float(of_phase),
             decided=float(decided and DECISION_TERMS in each.extra),
             held=min(1.0, sum(compress(askable, own))) if own else 0.0,
+            met=met,
         )
     return evidence
 
@@ -409,8 +412,8 @@ def _measure_run(runs: _Runs, fields: SearchFields) -> float:
     return next(share for words, share in runs.every if words in body)
 
 
-_Meaning = tuple[float, float, float]
-"""`tokens`, `whole` and `known` of an evidence."""
+_Meaning = tuple[Sequence[float], float, float]
+"""`met`, `whole` and `known` of an evidence."""
 
 
 def _measure_by_model(
@@ -432,8 +435,8 @@ def _measure_by_model(
     meanings: dict[RecordId, _Meaning] = {}
     for record_id, whole in nearness.pooled.items():
         row = windows.get(record_id) or rows.get(record_id)
-        tokens = sum(map(mul, parts.shares, row)) if row else by_words[record_id][0]
-        meanings[record_id] = (tokens, max(0.0, whole), 1.0)
+        met = list(map(mul, parts.shares, row)) if row else by_words[record_id][0]
+        meanings[record_id] = (met, max(0.0, whole), 1.0)
     return meanings
 
 
@@ -478,7 +481,7 @@ def _measure_by_words(
     windows = _join_rows(rows, beside, leans, (1.0, _NEXT_MEANING, _NEXT_MEANING))
     return {
         record_id: (
-            sum(map(mul, parts.shares, windows.get(record_id) or row)),
+            list(map(mul, parts.shares, windows.get(record_id) or row)),
             wholes.get(record_id, 0.0),
             known,
         )

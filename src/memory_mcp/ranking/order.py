@@ -143,7 +143,7 @@ def rank_candidates(
         highest = min(highest, likely)
         if highest > total:
             score, logit = _logistic(highest), (*logit, highest - total)  # noqa: PLW2901
-        ranked.append(RankedCandidate(one.id, score, logit, agreement))
+        ranked.append(RankedCandidate(one.id, score, logit, agreement, found.met))
     return ranked if every_one else drop_weak(ranked)
 
 

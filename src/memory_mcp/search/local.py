@@ -67,8 +67,8 @@ class Matches:
     """The ranked records, and how they were found.
 
     `every` are the ranked and those for which too little speaks to be shown. `home` is the bank of
-    each record. `wholes` are the pooled vectors of the encoded records. `away` are the
-    ranked ones that do not stand on this commit.
+    each record. `wholes` are the pooled vectors of the encoded records, and `asked` is that of the
+    question. `away` are the ranked ones that do not stand on this commit.
     `degraded` says why the search was by words alone, if an embedder is set up.
     """
 
@@ -80,6 +80,7 @@ class Matches:
     fields: Mapping[RecordId, SearchFields]
     wholes: Mapping[RecordId, bytes]
     mode: str
+    asked: bytes = b""
     away: Collection[RecordId] = ()
     degraded: str = ""
     notes: tuple[str, ...] = ()
@@ -169,6 +170,7 @@ async def find_local(
         fields={id_: one.fields for each in found for id_, one in each.by_id.items()},
         wholes=measured.wholes if measured else {},
         mode="semantic" if measured else "words+table",
+        asked=vectors.pooled if vectors else b"",
         degraded=degraded,
         notes=notes,
     )

@@ -5,7 +5,7 @@ gives a session each memory once, and none that the session has read or written 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -28,10 +28,13 @@ from memory_mcp.ports.models import Embedder
 from memory_mcp.profile import read_profile
 from memory_mcp.ranking.bearing import (
     WORDS,
+    Meanings,
     choose_bearing,
     describe_candidates,
     describe_prompt,
     list_readers,
+    load_learnt,
+    weigh_words,
 )
 from memory_mcp.ranking.query import parse_query
 from memory_mcp.render.block import Section, render_context
@@ -178,10 +181,22 @@ async def _find_likely(
 async def find_bearing(matches: Matches, text: str, view: View) -> list[RankedCandidate]:
     """The one that bears on an instruction, if that is likely."""
     described, none = await describe_instruction(matches, text, view)
-    chosen = choose_bearing(described, none, _name_reader(matches))
-    if chosen is None or chosen[1] < limits.PROMPT_BEARING_MIN:
+    reader = _name_reader(matches)
+    meanings = _weigh_meanings(matches, described, reader)
+    chosen = choose_bearing(described, none, meanings, reader)
+    if chosen is None or chosen[1] < load_learnt()[reader]["from"]:
         return []
     return [place for place in matches.every if place.id == chosen[0]]
+
+
+def _weigh_meanings(matches: Matches, candidates: Collection[RecordId], reader: str) -> Meanings:
+    """What the meanings of prompt and candidates add, by whoever read them."""
+    if reader == WORDS:
+        return weigh_words(matches.question)
+    from memory_mcp.ranking.bearing_vectors import weigh_vectors  # noqa: PLC0415  # numpy
+
+    wholes = {id_: matches.wholes[id_] for id_ in candidates if id_ in matches.wholes}
+    return weigh_vectors(matches.asked, wholes, reader)
 
 
 def _name_reader(matches: Matches) -> str:
