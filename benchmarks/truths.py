@@ -64,7 +64,9 @@ def main() -> None:
     )
     parser.add_argument("--held-out", action="store_true", help="ask the held-out half, too")
     args = parser.parse_args()
-    stores = [("stores", "truth_stores", "")]
+    stores: list[tuple[str, str, str]] = []
+    if (_DATA / f"{args.sets}truth_stores.json").exists():
+        stores += [("stores", "truth_stores", "")]
     if (_DATA / f"{args.sets}truth_stores_more.json").exists():
         stores += [("stores, dev", "truth_stores_more", "dev")]
         stores += [("stores, test", "truth_stores_more", "test")] if args.held_out else []

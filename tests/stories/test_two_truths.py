@@ -271,3 +271,30 @@ def test_the_command_line_shows_the_mark(run: Run) -> None:
 
     marks = {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]}
     assert marks == {new: None, old: new}
+
+
+async def test_a_rule_for_a_part_stays_beside_the_rule_for_all(
+    settings: Settings, era: Era
+) -> None:
+    """Whoever asks what holds elsewhere would find nothing if the exception had replaced it."""
+    async with agent(settings, era) as client:
+        every = await add(client, "Uploads are limited to 5 MB.")
+        some = await call(
+            client, "add_memory", content="Uploads are limited to 20 MB on the team plan."
+        )
+        scoped = await add(client, "Use tabs in Makefiles.")
+        general = await call(client, "add_memory", content="Use tabs.")
+
+    assert some["outcome"] == general["outcome"] == "inserted"
+    assert every in str(some["similar"])
+    assert scoped in str(general["similar"])
+
+
+async def test_a_receipt_says_what_was_replaced(settings: Settings, era: Era) -> None:
+    """A memory that goes without a word is lost to who could have said that it still holds."""
+    async with agent(settings, era) as client:
+        old = await add(client, "Photos are resized.")
+        told = await call(client, "add_memory", content="Photos are resized to 1600 pixels.")
+
+    assert told["message"].startswith(f"Stored. It takes the place of {old}")
+    assert "says all of it: Photos are resized." in told["message"]

@@ -151,7 +151,8 @@ class SimilarMemory:
 class MemoryAdded:
     """The memory is durable. `notes` are sentences for the caller.
 
-    `merged`: it was composed of the new text and a known memory.
+    `merged`: it was composed of the new text and a known memory. `repeats` are the texts of those
+    replaced memories that the new one says again, with more or word for word.
     """
 
     record: Record
@@ -161,6 +162,7 @@ class MemoryAdded:
     merged: bool = False
     contradictions: tuple[Contradiction, ...] = ()
     similar: tuple[SimilarMemory, ...] = ()
+    repeats: tuple[str, ...] = ()
 
 
 @frozen

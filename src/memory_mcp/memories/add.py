@@ -312,6 +312,7 @@ async def _write(
         merged=bool(whole.derived_from),
         contradictions=contradictions if decision.contradicts else (),
         similar=decision.similar,
+        repeats=() if decision.contradicts else tuple(old.content for old in decision.olds),
     )
 
 

@@ -252,6 +252,10 @@ def _render_added(
 
 def _describe_added(added: MemoryAdded) -> Iterator[str]:
     yield "Merged with what was known about it." if added.merged else "Stored."
+    if added.replaced:
+        texts = " / ".join(_shorten(text).rstrip(".") for text in added.repeats)
+        repeats = f" and says all of it: {texts}" if texts else ""
+        yield f"It takes the place of {', '.join(map(name_id, added.replaced))}{repeats}."
     if added.redactions:
         rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
         yield f"Taken out before anything was written: {rules}."
