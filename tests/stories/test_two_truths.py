@@ -298,3 +298,35 @@ async def test_a_receipt_says_what_was_replaced(settings: Settings, era: Era) ->
 
     assert told["message"].startswith(f"Stored. It takes the place of {old}")
     assert "says all of it: Photos are resized." in told["message"]
+
+
+def test_all_that_reads_agrees_on_what_is_outdated(run: Run) -> None:
+    """What a search puts last must not pass as true in a list, an opening, or when asked why."""
+    old = as_json(run, "add", "Standup is at 9:15.")["memoryId"]
+    new = as_json(run, "add", "Standup is now at 10:00.")["memoryId"]
+    found = as_json(run, "search", "when is standup")
+    listed = as_json(run, "list")
+    lines = run("list")[1].splitlines()
+    opening = run("context")[1]
+
+    marks = {old: new, new: None}
+    assert {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]} == marks
+    assert {each["memoryId"]: each.get("outdated_by") for each in listed["memories"]} == marks
+    assert lines[1].endswith(f"9:15. (outdated by {new[-8:]})")
+    assert f"outdated by:\n- Standup is now at 10:00. [{new[-8:]}]" in run("show", old, "--why")[1]
+    assert f"newer than:\n- Standup is at 9:15. [{old[-8:]}]" in run("show", new, "--why")[1]
+    assert "10:00" in opening
+    assert "9:15" not in opening
+
+
+async def test_what_the_task_outdates_stands_nowhere_in_its_context(
+    settings: Settings, era: Era
+) -> None:
+    """By the question alone it is known that the newer one answers what the older one did."""
+    async with agent(settings, era) as client:
+        await add(client, "Orders up to 200 euros can be placed freely.", kind="preference")
+        await add(client, "The limit was cut: orders above 75 euros need a signature.")
+        text = await read(client, "memory_context", task="up to what amount can I place orders?")
+
+    assert "75 euros" in text
+    assert "200 euros" not in text

@@ -561,7 +561,8 @@ class MemoryList:
     """The newest memories of those asked for, how many there are, and how many cannot be read.
 
     `degraded` says what could not be looked at, `notes` what is not in the list. `standing` has a
-    word for those that may not hold for the code as it is here (`Hit`).
+    word for those that may not hold for the code as it is here (`Hit`), `outdated` for each that a
+    later one brings up to date the newest that does.
     """
 
     records: tuple[Record, ...]
@@ -570,6 +571,7 @@ class MemoryList:
     degraded: str = ""
     notes: tuple[str, ...] = ()
     standing: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
+    outdated: Mapping[RecordId, RecordId] = field(default_factory=dict[RecordId, RecordId])
 
 
 @frozen

@@ -523,15 +523,17 @@ def render_list(listed: MemoryList) -> Fields:
     return _answer(
         " ".join([*(notes or [f"{pluralise(listed.total)}."]), *listed.notes]),
         memories=[
-            render_record(record, listed.standing.get(record.id, "")) for record in listed.records
+            render_record(each, listed.standing.get(each.id, ""), listed.outdated.get(each.id, ""))
+            for each in listed.records
         ],
         total=listed.total,
     )
 
 
-def render_record(record: Record, standing: str = "") -> Fields:
+def render_record(record: Record, standing: str = "", outdated_by: str = "") -> Fields:
     """A memory as it is stored, for a program, under the names that tools use."""
-    fields = record.as_json() | ({"standing": standing} if standing else {})
+    marks = {"standing": standing, "outdated_by": outdated_by}
+    fields = record.as_json() | {name: mark for name, mark in marks.items() if mark}
     return {"memoryId": fields.pop("id"), "createdAt": fields.pop("created_at"), **fields}
 
 
