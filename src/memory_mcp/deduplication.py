@@ -73,6 +73,7 @@ from memory_mcp.text.truths import (
     compare_statements,
     find_contradicted,
     list_other_values,
+    mark_truths,
     may_relate,
     says_change,
 )
@@ -196,17 +197,20 @@ async def decide_duplicate(
     if tombstone is not None and tombstone.id not in new.supersedes:
         return Refuse(tombstone)
     same = [r for r in matches if r.id not in new.supersedes and makes_superfluous(r, new)]
-    if known := select_here(workspace, same):
-        return Skip(known[0])
+    known = select_here(workspace, same)[:1]
     tombstones = {record.id for record in matches if record.kind == "tombstone"}
-    decision: Skip | Insert | Merge = Insert()
+    decision: Skip | Insert | Merge = Skip(known[0]) if known else Insert()
     found: list[DuplicateCandidate] = []
     if not set(new.supersedes) - tombstones:  # else the caller has judged already
         try:
             found = await find_candidates(bank, new, view, workspace.policy.merging)
-            decision = await _compare(workspace, new, found, view, until)
+            if not known or _is_contradicted(known[0], _select_here(workspace, found)):
+                decision = await _compare(workspace, new, found, view, until)
         except StoreError as error:  # what cannot be compared is stored
-            decision = Insert(notes=(f"It was not compared with what is known: {error}",))
+            if not known:
+                decision = Insert(notes=(f"It was not compared with what is known: {error}",))
+    elif known:  # both, it and what the caller names, give way to it
+        decision = Merge(tuple(known), new.content)
     if isinstance(decision, Skip):
         return decision
     elsewhere = _name_elsewhere(workspace, same, found)
@@ -220,13 +224,33 @@ async def _compare(
     view: View,
     until: float,
 ) -> Skip | Insert | Merge:
-    """What becomes of a memory that nobody stated word for word, by what stands on this commit."""
-    candidates = [each for each in found if find_mark(workspace, each.record) is None]
+    """What becomes of a memory by what stands on this commit.
+
+    What is known and was contradicted since is renewed: said again, it is the newest word.
+    """
+    candidates = _select_here(workspace, found)
     judged = await _judge_candidates(workspace, candidates, view, until)
     for candidate, verdict in judged:
-        if isinstance(verdict, Restated):
+        if isinstance(verdict, Restated) and not _is_contradicted(candidate.record, candidates):
             return Skip(candidate.record)
     return await _merge_same_facts(workspace, new, candidates, judged, until)
+
+
+def _select_here(
+    workspace: Workspace, found: Iterable[DuplicateCandidate]
+) -> list[DuplicateCandidate]:
+    """Those that stand on this commit."""
+    return [each for each in found if find_mark(workspace, each.record) is None]
+
+
+def _is_contradicted(known: Record, candidates: Iterable[DuplicateCandidate]) -> bool:
+    """Whether a later one of these brings it up to date, or disputes it."""
+    for record in (each.record for each in candidates):
+        if (record.created_at, record.id) > (known.created_at, known.id):
+            marks = mark_truths([known, record])
+            if marks.outdated or marks.disputed:
+                return True
+    return False
 
 
 def _name_elsewhere(
@@ -269,7 +293,8 @@ async def _merge_same_facts(
         if composed is not None:
             merged.append(old)
             text, contradicts = composed, contradicts or isinstance(verdict, Updated)
-    if [text] == [old.content for old in merged]:
+    says_all = [text] == [old.content for old in merged]
+    if says_all and not _is_contradicted(merged[0], candidates):
         return Skip(merged[0])
     left = [each for each in candidates if each.record not in merged]
     verdicts = {candidate.record.id: verdict for candidate, verdict in judged}

@@ -330,3 +330,48 @@ async def test_what_the_task_outdates_stands_nowhere_in_its_context(
 
     assert "75 euros" in text
     assert "200 euros" not in text
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("yarn", "pnpm", "yarn"), ("yarn", "pnpm", "bun", "yarn"), ("yarn", "pnpm", "yarn", "pnpm")],
+    ids="-".join,
+)
+async def test_a_value_that_returns_is_the_newest(
+    settings: Settings, era: Era, values: tuple[str, ...]
+) -> None:
+    """Whoever goes back to yarn says so: as known already it would count as outdated for ever."""
+    async with agent(settings, era) as client:
+        texts = [f"The repo uses {value}." for value in values]
+        *_, told = [await call(client, "add_memory", content=text) for text in texts]
+        again = await call(client, "add_memory", content=texts[-1])
+        found = await call(client, "search_memories", query="what does the repo use")
+        opening = await read(client, "memory_context")
+
+    now = values[-1]
+    before = {value for value in values if value != now}
+    assert told["outcome"] == "replaced"
+    assert f"says all of it: The repo uses {now}." in told["message"]
+    assert (again["outcome"], again["memoryId"]) == ("known", told["memoryId"])
+    marks = {hit["content"]: hit.get("outdated_by") for hit in found["results"]}
+    assert marks == {f"The repo uses {now}.": None} | {
+        f"The repo uses {value}.": told["memoryId"] for value in before
+    }
+    assert f"uses {now}" in opening
+    assert not [value for value in before if f"uses {value}" in opening]
+
+
+async def test_who_names_what_a_known_memory_replaces_is_heard(
+    settings: Settings, era: Era
+) -> None:
+    """It says word for word what is known; what it is said in place of goes all the same."""
+    async with agent(settings, era) as client:
+        known = await add(client, "The team lunches at noon.")
+        other = await add(client, "Lunch was moved by an hour.")
+        told = await call(
+            client, "add_memory", content="The team lunches at noon.", supersedes=[other]
+        )
+        found = await call(client, "search_memories")
+
+    assert sorted(told["replaced"]) == sorted([known, other])
+    assert [hit["memoryId"] for hit in found["results"]] == [told["memoryId"]]
