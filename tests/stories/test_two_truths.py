@@ -375,3 +375,34 @@ async def test_who_names_what_a_known_memory_replaces_is_heard(
 
     assert sorted(told["replaced"]) == sorted([known, other])
     assert [hit["memoryId"] for hit in found["results"]] == [told["memoryId"]]
+
+
+@pytest.mark.parametrize(
+    "asked", ["what did we deploy with before", "what did we use before Kamal"]
+)
+async def test_what_was_before_is_found_by_what_is(
+    settings: Settings, era: Era, asked: str
+) -> None:
+    """The older one is the answer, also where the question names the newer one alone."""
+    async with agent(settings, era) as client:
+        old = await add(client, "We deploy with Helm.")
+        new = await add(client, "We deploy with Kamal since May.")
+        found = await call(client, "search_memories", query=asked)
+        usual = await call(client, "search_memories", query="what do we deploy with")
+
+    assert [hit["memoryId"] for hit in found["results"]] == [old, new]
+    assert found["results"][0]["outdated_by"] == new
+    assert usual["results"][0]["memoryId"] == new
+
+
+def test_a_question_for_what_was_says_how_to_see_what_was_replaced(run: Run) -> None:
+    """What was replaced is recalled nowhere, but it is not lost."""
+    run("add", "The app listens on port 8080.")
+    new = as_json(run, "add", "The app listens on port 9090.")["memoryId"]
+    _, was, _ = run("search", "on which port did the app listen before?")
+    _, now, _ = run("search", "on which port does the app listen?")
+    _, why, _ = run("show", new, "--why")
+
+    assert f"`memory-mcp show {new[-8:]} --why` shows what {new[-8:]} took the place of" in was
+    assert "took the place of" not in now
+    assert "The app listens on port 8080." in why

@@ -285,6 +285,8 @@ def order_by_truth(
     marked = {hit.record.id: hit for hit in every}
     found = [marked[id_] for id_ in own]
     if matches("truths", "asks_past", query.casefold()):
+        there = [hit for hit in every if hit.record.id in own or hit.record.id in taking]
+        found = _put_former_first(found, there) if asks_for_former(query) else found
         return _put_talk_last(found)[:limit]
     given_up = {
         hit.record.id: newest
@@ -299,6 +301,23 @@ def order_by_truth(
             holding.setdefault(holder, replace(marked[holder], score=score))
     outdated = [hit for hit in found if hit.record.id in given_up]
     return [*_put_talk_last(list(holding.values())), *outdated][:limit]
+
+
+def asks_for_former(query: str) -> bool:
+    """Whether a question asks for what was in the place of what is."""
+    return matches("truths", "asks_former", query.casefold())
+
+
+def _put_former_first(found: Sequence[Hit], every: Sequence[Hit]) -> list[Hit]:
+    """The hits, each behind those that it brings up to date: they are what was before."""
+    placed: dict[RecordId, Hit] = {}
+    for hit in found:
+        older = [each for each in every if each.outdated_by == hit.record.id]
+        for each in sorted(older, key=lambda each: each.record.created_at, reverse=True):
+            score = max(each.score or 0.0, hit.score or 0.0)
+            placed.setdefault(each.record.id, replace(each, score=score))
+        placed.setdefault(hit.record.id, hit)
+    return list(placed.values())
 
 
 def _is_quoted(query: str, old: Hit, new: Hit | None) -> bool:
