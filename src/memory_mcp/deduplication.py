@@ -63,6 +63,7 @@ from memory_mcp.text.merge import (
     keeps_content,
     score_similarity,
 )
+from memory_mcp.text.merge.reading import words
 from memory_mcp.text.sentences import split_lines
 from memory_mcp.text.truths import (
     Disputes,
@@ -77,7 +78,7 @@ from memory_mcp.text.truths import (
     may_relate,
     says_change,
 )
-from memory_mcp.words.table import compare_telling, load_word_table, select_telling
+from memory_mcp.words.table import TELLING_MIN, compare_telling, load_word_table, select_telling
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
@@ -299,6 +300,8 @@ async def _merge_same_facts(
     left = [each for each in candidates if each.record not in merged]
     verdicts = {candidate.record.id: verdict for candidate, verdict in judged}
     similar = await _describe_rivals(workspace, left, verdicts, until)
+    if contradicts or any(each.relation != "similar" for each in similar):
+        similar = _drop_unrelated(similar, left)
     if merged:
         return Merge(tuple(merged), text, contradicts, similar)
     step = name_step("update_memory", memory_id=...)
@@ -340,6 +343,22 @@ async def _describe_rivals(
                 pass
     found.sort(key=lambda each: (each.relation == "similar", -each.score))
     return tuple(found[:_SIMILAR_MAX])
+
+
+def _drop_unrelated(
+    similar: Iterable[SimilarMemory], candidates: Iterable[DuplicateCandidate]
+) -> tuple[SimilarMemory, ...]:
+    """Without those that share no telling word: what changed is known, so nothing is guessed."""
+    table = load_word_table()
+    sharing = {
+        each.record.id
+        for each in candidates
+        if any(
+            table.get_rarity(term) >= TELLING_MIN
+            for term in {*each.new.terms} & {*each.old.terms} - words("dropped")
+        )
+    }
+    return tuple(s for s in similar if s.relation != "similar" or s.record.id in sharing)
 
 
 def _holds_all(whole: str, text: str | None) -> bool:

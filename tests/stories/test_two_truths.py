@@ -406,3 +406,18 @@ def test_a_question_for_what_was_says_how_to_see_what_was_replaced(run: Run) -> 
     assert f"`memory-mcp show {new[-8:]} --why` shows what {new[-8:]} took the place of" in was
     assert "took the place of" not in now
     assert "The app listens on port 8080." in why
+
+
+async def test_the_receipt_of_a_change_names_nothing_unrelated(
+    settings: Settings, era: Era
+) -> None:
+    """What changed is known, so that nobody need look for it among the others."""
+    async with agent(settings, era) as client:
+        port = await add(client, "The app listens on port 8080.")
+        yarn = await add(client, "The repo uses yarn.")
+        await add(client, "The office dog is called Biscuit.")
+        replaced = await call(client, "add_memory", content="The app now listens on port 9090.")
+        outdated = await call(client, "add_memory", content="The repo now uses pnpm.")
+
+    assert (replaced["replaced"], replaced.get("similar")) == ([port], None)
+    assert _similar(outdated) == [(yarn, "outdated")]

@@ -43,7 +43,7 @@ from memory_mcp.text.truths import (
     tells_changes,
     weigh_answers,
 )
-from memory_mcp.words.table import load_word_table
+from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _SPARE_MAX: Final = 5
@@ -54,8 +54,6 @@ _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
 """Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
-_TELLING_MIN: Final = 2.0
-"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
 _CLOSE_MIN: Final = 0.5
@@ -173,7 +171,7 @@ def _tell_shares(
     """The most that each other memory shares with a hit, by words that tell something."""
     table = load_word_table()
     every = frozenset[str]().union(*hits, *others.values())
-    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= _TELLING_MIN}
+    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= TELLING_MIN}
     telling = rarity.keys()
 
     def weigh(terms: Collection[str]) -> float:
@@ -244,7 +242,7 @@ def describe_nearness(
 
     def weigh(terms: Collection[str]) -> float:
         rarities = [table.get_rarity(term) for term in sorted(terms)]
-        return sum(rarity for rarity in rarities if rarity >= _TELLING_MIN)
+        return sum(rarity for rarity in rarities if rarity >= TELLING_MIN)
 
     theirs, ours = _split(old), _split(new)
     less = min(weigh(theirs), weigh(ours)) or 1.0

@@ -31,6 +31,8 @@ _RARITY_MAX: Final = 12.0
 _UNKNOWN: Final = -1
 _BYTES: Final = BITS // 8
 _NAME: Final = "words.table"
+TELLING_MIN: Final = 2.0
+"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
 _COMPARED_WORDS_MAX: Final = 24
 """Distinct words of a memory that its whole meaning is made of."""
 
