@@ -64,6 +64,7 @@ from memory_mcp.text.merge import (
     keeps_content,
     score_similarity,
 )
+from memory_mcp.text.merge.reading import words
 from memory_mcp.text.sentences import split_lines
 from memory_mcp.text.truths import (
     Disputes,
@@ -74,6 +75,7 @@ from memory_mcp.text.truths import (
     compare_statements,
     find_contradicted,
     list_other_values,
+    mark_truths,
     may_relate,
     says_change,
 )
@@ -85,6 +87,7 @@ from memory_mcp.text.truths.updates import (
     list_readers,
     list_topic_terms,
 )
+from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
@@ -200,17 +203,20 @@ async def decide_duplicate(
     if tombstone is not None and tombstone.id not in new.supersedes:
         return Refuse(tombstone)
     same = [r for r in matches if r.id not in new.supersedes and makes_superfluous(r, new)]
-    if known := select_here(workspace, same):
-        return Skip(known[0])
+    known = select_here(workspace, same)[:1]
     tombstones = {record.id for record in matches if record.kind == "tombstone"}
-    decision: Skip | Insert | Merge = Insert()
+    decision: Skip | Insert | Merge = Skip(known[0]) if known else Insert()
     found: list[DuplicateCandidate] = []
     if not set(new.supersedes) - tombstones:  # else the caller has judged already
         try:
             found = await find_candidates(bank, new, view, workspace.policy.merging)
-            decision = await _compare(workspace, new, found, view, until)
+            if not known or _is_contradicted(known[0], _select_here(workspace, found)):
+                decision = await _compare(workspace, new, found, view, until)
         except StoreError as error:  # what cannot be compared is stored
-            decision = Insert(notes=(f"It was not compared with what is known: {error}",))
+            if not known:
+                decision = Insert(notes=(f"It was not compared with what is known: {error}",))
+    elif known:  # both, it and what the caller names, give way to it
+        decision = Merge(tuple(known), new.content)
     if isinstance(decision, Skip):
         return decision
     elsewhere = _name_elsewhere(workspace, same, found)
@@ -224,13 +230,33 @@ async def _compare(
     view: View,
     until: float,
 ) -> Skip | Insert | Merge:
-    """What becomes of a memory that nobody stated word for word, by what stands on this commit."""
-    candidates = [each for each in found if find_mark(workspace, each.record) is None]
+    """What becomes of a memory by what stands on this commit.
+
+    What is known and was contradicted since is renewed: said again, it is the newest word.
+    """
+    candidates = _select_here(workspace, found)
     judged = await _judge_candidates(workspace, candidates, view, until)
     for candidate, verdict in judged:
-        if isinstance(verdict, Restated):
+        if isinstance(verdict, Restated) and not _is_contradicted(candidate.record, candidates):
             return Skip(candidate.record)
     return await _merge_same_facts(workspace, new, candidates, judged, until)
+
+
+def _select_here(
+    workspace: Workspace, found: Iterable[DuplicateCandidate]
+) -> list[DuplicateCandidate]:
+    """Those that stand on this commit."""
+    return [each for each in found if find_mark(workspace, each.record) is None]
+
+
+def _is_contradicted(known: Record, candidates: Iterable[DuplicateCandidate]) -> bool:
+    """Whether a later one of these brings it up to date, or disputes it."""
+    for record in (each.record for each in candidates):
+        if (record.created_at, record.id) > (known.created_at, known.id):
+            marks = mark_truths([known, record])
+            if marks.outdated or marks.disputed:
+                return True
+    return False
 
 
 def _name_elsewhere(
@@ -273,11 +299,14 @@ async def _merge_same_facts(
         if composed is not None:
             merged.append(old)
             text, contradicts = composed, contradicts or isinstance(verdict, Updated)
-    if [text] == [old.content for old in merged]:
+    says_all = [text] == [old.content for old in merged]
+    if says_all and not _is_contradicted(merged[0], candidates):
         return Skip(merged[0])
     left = [each for each in candidates if each.record not in merged]
     verdicts = {candidate.record.id: verdict for candidate, verdict in judged}
     similar = await _describe_rivals(workspace, left, verdicts, until)
+    if contradicts or any(each.relation != "similar" for each in similar):
+        similar = _drop_unrelated(similar, left)
     if merged:
         return Merge(tuple(merged), text, contradicts, similar)
     step = name_step("update_memory", memory_id=...)
@@ -318,6 +347,22 @@ async def _describe_rivals(
                 pass
     found.sort(key=lambda each: (each.relation == "similar", -each.score))
     return tuple(found[:_SIMILAR_MAX])
+
+
+def _drop_unrelated(
+    similar: Iterable[SimilarMemory], candidates: Iterable[DuplicateCandidate]
+) -> tuple[SimilarMemory, ...]:
+    """Without those that share no telling word: what changed is known, so nothing is guessed."""
+    table = load_word_table()
+    sharing = {
+        each.record.id
+        for each in candidates
+        if any(
+            table.get_rarity(term) >= TELLING_MIN
+            for term in {*each.new.terms} & {*each.old.terms} - words("dropped")
+        )
+    }
+    return tuple(s for s in similar if s.relation != "similar" or s.record.id in sharing)
 
 
 def _holds_all(whole: str, text: str | None) -> bool:

@@ -115,6 +115,11 @@ def name_id(memory_id: str) -> str:
             return memory_id[-ID_END_CHARS:]
 
 
+def name_explanation(memory_id: str) -> str:
+    """The command that tells where a memory is from and what it replaced; no tool does."""
+    return f"`memory-mcp show {name_id(memory_id)} --why`"
+
+
 def name_memory(memory_id: str) -> str:
     """Where the whole of a memory is to be read: a resource, or a command."""
     match _DOOR.get():

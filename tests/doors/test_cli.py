@@ -100,7 +100,8 @@ def test_update_and_forget(run: Run, project: Path) -> None:
     (first,) = records(project)
     status, out, _ = run("update", first["id"], "-", stdin="Port 9000.")
     second = records(project)[1]["id"]
-    assert (status, out) == (0, f"Stored.\n{second[-8:]}\n")
+    said = f"Stored. It takes the place of {first['id'][-8:]}."
+    assert (status, out) == (0, f"{said}\n{second[-8:]}\n")
     status, out, _ = run("forget", second, "--hide", "--reason", "closed")
     assert (status, out.splitlines()[1]) == (0, second[-8:])
     run("add", "The key is zebra-42.")

@@ -457,3 +457,26 @@ async def test_an_export_of_the_same_project_is_known_there(tmp_path: Path) -> N
     assert isinstance(done, ImportReport)
     assert files_below(tmp_path) == before
     await close_workspace(workspace)
+
+
+def dated(*texts: str, year: int = 2024) -> ParsedSource:
+    """A source with these memories, a month after each other."""
+    items = [
+        {"id": f"y{year}-{n}", "memory": text, "created_at": f"{year}-{n:02}-01T00:00:00Z"}
+        for n, text in enumerate(texts, 1)
+    ]
+    then = datetime(2025, 1, 1, tzinfo=UTC)
+    return read(SourceMaterial((SourceFile("mem0.json", json.dumps(items), then),)))
+
+
+async def test_a_value_that_returns_is_imported_as_the_newest() -> None:
+    """Known from before the other value, it would count as outdated for ever."""
+    yarn, pnpm = "The repo uses yarn.", "The repo uses pnpm."
+    workspace = fake_workspace()
+    within = await imported(workspace, dated(yarn, pnpm, yarn))
+    repeated = await imported(workspace, dated(yarn, year=2022))
+    later = await imported(workspace, dated(pnpm, year=2025))
+    known = await imported(workspace, dated(pnpm, year=2026))
+
+    assert (within.stored, repeated.stored, later.stored, known.stored) == (3, 0, 1, 0)
+    assert await contents(workspace) == [yarn, pnpm, yarn, pnpm]

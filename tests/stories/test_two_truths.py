@@ -299,3 +299,153 @@ def test_the_command_line_shows_the_mark(run: Run) -> None:
 
     marks = {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]}
     assert marks == {new: None, old: new}
+
+
+async def test_a_rule_for_a_part_stays_beside_the_rule_for_all(
+    settings: Settings, era: Era
+) -> None:
+    """Whoever asks what holds elsewhere would find nothing if the exception had replaced it."""
+    async with agent(settings, era) as client:
+        every = await add(client, "Uploads are limited to 5 MB.")
+        some = await call(
+            client, "add_memory", content="Uploads are limited to 20 MB on the team plan."
+        )
+        scoped = await add(client, "Use tabs in Makefiles.")
+        general = await call(client, "add_memory", content="Use tabs.")
+
+    assert some["outcome"] == general["outcome"] == "inserted"
+    assert every in str(some["similar"])
+    assert scoped in str(general["similar"])
+
+
+async def test_a_receipt_says_what_was_replaced(settings: Settings, era: Era) -> None:
+    """A memory that goes without a word is lost to who could have said that it still holds."""
+    async with agent(settings, era) as client:
+        old = await add(client, "Photos are resized.")
+        told = await call(client, "add_memory", content="Photos are resized to 1600 pixels.")
+
+    assert told["message"].startswith(f"Stored. It takes the place of {old}")
+    assert "says all of it: Photos are resized." in told["message"]
+
+
+def test_all_that_reads_agrees_on_what_is_outdated(run: Run) -> None:
+    """What a search puts last must not pass as true in a list, an opening, or when asked why."""
+    old = as_json(run, "add", "Standup is at 9:15.")["memoryId"]
+    new = as_json(run, "add", "Standup is now at 10:00.")["memoryId"]
+    found = as_json(run, "search", "when is standup")
+    listed = as_json(run, "list")
+    lines = run("list")[1].splitlines()
+    opening = run("context")[1]
+
+    marks = {old: new, new: None}
+    assert {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]} == marks
+    assert {each["memoryId"]: each.get("outdated_by") for each in listed["memories"]} == marks
+    assert lines[1].endswith(f"9:15. (outdated by {new[-8:]})")
+    assert f"outdated by:\n- Standup is now at 10:00. [{new[-8:]}]" in run("show", old, "--why")[1]
+    assert f"newer than:\n- Standup is at 9:15. [{old[-8:]}]" in run("show", new, "--why")[1]
+    assert "10:00" in opening
+    assert "9:15" not in opening
+
+
+async def test_what_the_task_outdates_stands_nowhere_in_its_context(
+    settings: Settings, era: Era
+) -> None:
+    """By the question alone it is known that the newer one answers what the older one did."""
+    async with agent(settings, era) as client:
+        await add(client, "Orders up to 200 euros can be placed freely.", kind="preference")
+        await add(client, "The limit was cut: orders above 75 euros need a signature.")
+        text = await read(client, "memory_context", task="up to what amount can I place orders?")
+
+    assert "75 euros" in text
+    assert "200 euros" not in text
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("yarn", "pnpm", "yarn"), ("yarn", "pnpm", "bun", "yarn"), ("yarn", "pnpm", "yarn", "pnpm")],
+    ids="-".join,
+)
+async def test_a_value_that_returns_is_the_newest(
+    settings: Settings, era: Era, values: tuple[str, ...]
+) -> None:
+    """Whoever goes back to yarn says so: as known already it would count as outdated for ever."""
+    async with agent(settings, era) as client:
+        texts = [f"The repo uses {value}." for value in values]
+        *_, told = [await call(client, "add_memory", content=text) for text in texts]
+        again = await call(client, "add_memory", content=texts[-1])
+        found = await call(client, "search_memories", query="what does the repo use")
+        opening = await read(client, "memory_context")
+
+    now = values[-1]
+    before = {value for value in values if value != now}
+    assert told["outcome"] == "replaced"
+    assert f"says all of it: The repo uses {now}." in told["message"]
+    assert (again["outcome"], again["memoryId"]) == ("known", told["memoryId"])
+    marks = {hit["content"]: hit.get("outdated_by") for hit in found["results"]}
+    assert marks == {f"The repo uses {now}.": None} | {
+        f"The repo uses {value}.": told["memoryId"] for value in before
+    }
+    assert f"uses {now}" in opening
+    assert not [value for value in before if f"uses {value}" in opening]
+
+
+async def test_who_names_what_a_known_memory_replaces_is_heard(
+    settings: Settings, era: Era
+) -> None:
+    """It says word for word what is known; what it is said in place of goes all the same."""
+    async with agent(settings, era) as client:
+        known = await add(client, "The team lunches at noon.")
+        other = await add(client, "Lunch was moved by an hour.")
+        told = await call(
+            client, "add_memory", content="The team lunches at noon.", supersedes=[other]
+        )
+        found = await call(client, "search_memories")
+
+    assert sorted(told["replaced"]) == sorted([known, other])
+    assert [hit["memoryId"] for hit in found["results"]] == [told["memoryId"]]
+
+
+@pytest.mark.parametrize(
+    "asked", ["what did we deploy with before", "what did we use before Kamal"]
+)
+async def test_what_was_before_is_found_by_what_is(
+    settings: Settings, era: Era, asked: str
+) -> None:
+    """The older one is the answer, also where the question names the newer one alone."""
+    async with agent(settings, era) as client:
+        old = await add(client, "We deploy with Helm.")
+        new = await add(client, "We deploy with Kamal since May.")
+        found = await call(client, "search_memories", query=asked)
+        usual = await call(client, "search_memories", query="what do we deploy with")
+
+    assert [hit["memoryId"] for hit in found["results"]] == [old, new]
+    assert found["results"][0]["outdated_by"] == new
+    assert usual["results"][0]["memoryId"] == new
+
+
+def test_a_question_for_what_was_says_how_to_see_what_was_replaced(run: Run) -> None:
+    """What was replaced is recalled nowhere, but it is not lost."""
+    run("add", "The app listens on port 8080.")
+    new = as_json(run, "add", "The app listens on port 9090.")["memoryId"]
+    _, was, _ = run("search", "on which port did the app listen before?")
+    _, now, _ = run("search", "on which port does the app listen?")
+    _, why, _ = run("show", new, "--why")
+
+    assert f"`memory-mcp show {new[-8:]} --why` shows what {new[-8:]} took the place of" in was
+    assert "took the place of" not in now
+    assert "The app listens on port 8080." in why
+
+
+async def test_the_receipt_of_a_change_names_nothing_unrelated(
+    settings: Settings, era: Era
+) -> None:
+    """What changed is known, so that nobody need look for it among the others."""
+    async with agent(settings, era) as client:
+        port = await add(client, "The app listens on port 8080.")
+        yarn = await add(client, "The repo uses yarn.")
+        await add(client, "The office dog is called Biscuit.")
+        replaced = await call(client, "add_memory", content="The app now listens on port 9090.")
+        outdated = await call(client, "add_memory", content="The repo now uses pnpm.")
+
+    assert (replaced["replaced"], replaced.get("similar")) == ([port], None)
+    assert _similar(outdated) == [(yarn, "outdated")]

@@ -147,14 +147,16 @@ def _list_text(fields: Fields) -> str:
     lines = [
         f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
         f"{cut(_name_memory(memory), _LINE_CHARS_MAX)}"
-        f"{_name_standing(memory.get('standing', ''))}"
+        f"{_name_marks(memory)}"
         for memory in fields["memories"]
     ]
     return "\n".join([*lines, fields["message"]])
 
 
-def _name_standing(standing: str) -> str:
-    return f" ({standing})" if standing else ""
+def _name_marks(memory: Fields) -> str:
+    newer = memory.get("outdated_by")
+    marks = (f"outdated by {name_id(newer)}" if newer else "", memory.get("standing", ""))
+    return "".join(f" ({mark})" for mark in marks if mark)
 
 
 def _name_memory(memory: Fields) -> str:

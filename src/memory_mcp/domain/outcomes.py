@@ -152,7 +152,8 @@ class SimilarMemory:
 class MemoryAdded:
     """The memory is durable. `notes` are sentences for the caller.
 
-    `merged`: it was composed of the new text and a known memory.
+    `merged`: it was composed of the new text and a known memory. `repeats` are the texts of those
+    replaced memories that the new one says again, with more or word for word.
     """
 
     record: Record
@@ -162,6 +163,7 @@ class MemoryAdded:
     merged: bool = False
     contradictions: tuple[Contradiction, ...] = ()
     similar: tuple[SimilarMemory, ...] = ()
+    repeats: tuple[str, ...] = ()
 
 
 @frozen
@@ -560,7 +562,8 @@ class MemoryList:
     """The newest memories of those asked for, how many there are, and how many cannot be read.
 
     `degraded` says what could not be looked at, `notes` what is not in the list. `standing` has a
-    word for those that may not hold for the code as it is here (`Hit`).
+    word for those that may not hold for the code as it is here (`Hit`), `outdated` for each that a
+    later one brings up to date the newest that does.
     """
 
     records: tuple[Record, ...]
@@ -569,6 +572,7 @@ class MemoryList:
     degraded: str = ""
     notes: tuple[str, ...] = ()
     standing: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
+    outdated: Mapping[RecordId, RecordId] = field(default_factory=dict[RecordId, RecordId])
 
 
 @frozen

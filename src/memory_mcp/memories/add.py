@@ -306,11 +306,12 @@ async def _write(
     contradictions = tuple(Contradiction(old.id, old.content, new.content) for old in decision.olds)
     return MemoryAdded(
         whole,
-        replaced=tuple(old.id for old in decision.olds),
+        replaced=tuple(dict.fromkeys((*(old.id for old in decision.olds), *new.supersedes))),
         notes=notes,
         merged=bool(whole.derived_from),
         contradictions=contradictions if decision.contradicts else (),
         similar=decision.similar,
+        repeats=() if decision.contradicts else tuple(old.content for old in decision.olds),
     )
 
 

@@ -252,6 +252,10 @@ def _render_added(
 
 def _describe_added(added: MemoryAdded) -> Iterator[str]:
     yield "Merged with what was known about it." if added.merged else "Stored."
+    if added.replaced:
+        texts = " / ".join(_shorten(text).rstrip(".") for text in added.repeats)
+        repeats = f" and says all of it: {texts}" if texts else ""
+        yield f"It takes the place of {', '.join(map(name_id, added.replaced))}{repeats}."
     if added.redactions:
         rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
         yield f"Taken out before anything was written: {rules}."
@@ -519,15 +523,17 @@ def render_list(listed: MemoryList) -> Fields:
     return _answer(
         " ".join([*(notes or [f"{pluralise(listed.total)}."]), *listed.notes]),
         memories=[
-            render_record(record, listed.standing.get(record.id, "")) for record in listed.records
+            render_record(each, listed.standing.get(each.id, ""), listed.outdated.get(each.id, ""))
+            for each in listed.records
         ],
         total=listed.total,
     )
 
 
-def render_record(record: Record, standing: str = "") -> Fields:
+def render_record(record: Record, standing: str = "", outdated_by: str = "") -> Fields:
     """A memory as it is stored, for a program, under the names that tools use."""
-    fields = record.as_json() | ({"standing": standing} if standing else {})
+    marks = {"standing": standing, "outdated_by": outdated_by}
+    fields = record.as_json() | {name: mark for name, mark in marks.items() if mark}
     return {"memoryId": fields.pop("id"), "createdAt": fields.pop("created_at"), **fields}
 
 

@@ -1,7 +1,8 @@
-"""Finds memories that contradict another one, a page of the visible ones at a time.
+"""Finds the visible memories that contradict some of them, without a question.
 
-Each memory of the page is compared with those of all visible ones that share its rarest words: a
-value that was stated long ago is found beside a new one. Only what the outlines leave open is read.
+Each is compared with those of all visible ones that share its rarest words: a value that was stated
+long ago is found beside a new one. Only what the outlines leave open is read. What does not stand
+on this commit of git and what does say nothing of each other, as in a search.
 """
 
 import asyncio
@@ -10,14 +11,13 @@ from typing import Final
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import Dispute, DisputesFound, Skipped
+from memory_mcp.domain.outcomes import Dispute
 from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, View
-from memory_mcp.engine.head import load_view
+from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
-from memory_mcp.search.listing import list_page
-from memory_mcp.text.truths import mark_truths, may_bear
+from memory_mcp.text.truths import mark_truths, may_bear, pack_outline
 from memory_mcp.words.terms import extract_terms
 
 _FILTERS: Final = Filters(kinds=MEMORY_KINDS)
@@ -27,30 +27,36 @@ _TERMS_MAX: Final = 8
 """The rarest terms of a memory, by which the others are looked up."""
 
 
-async def find_disputes(workspace: Workspace, offset: int, limit: int) -> DisputesFound | Skipped:
-    """The pairs of which one is among these visible memories, newest first: each pair once."""
-    view = await load_view(workspace)
-    page = await list_page(workspace, view, _FILTERS, offset, limit)
-    if isinstance(page, Skipped):
-        return page
-    stating = [record for record in page.records if states_truth(record)]
-    near: dict[RecordId, Candidate] = {}
+async def list_disputes(
+    workspace: Workspace, view: View, records: Sequence[Record]
+) -> tuple[Dispute, ...]:
+    """The pairs of one of these memories and a visible one, the newest first: each pair once."""
+    stating = [record for record in records if states_truth(record)]
+    outlines = {record.id: pack_outline(record) for record in stating}
     homes: dict[RecordId, MemoryBank] = {}
     rivals: dict[RecordId, set[RecordId]] = {record.id: set() for record in stating}
     for bank in workspace.banks:
         for record_id, found in (await _find_rivals(bank, stating, view)).items():
             rivals[record_id].update(found)
-            near |= found
+            outlines |= {id_: each.fields.outline for id_, each in found.items()}
             homes |= dict.fromkeys(found, bank)
-    outlines = {id_: each.fields.outline for id_, each in near.items()}
     pairs = _select_bearing(rivals, outlines)
-    records = {record.id: record for record in stating}
-    bearing = frozenset[RecordId]().union(*pairs) - records.keys()
+    known = {record.id: record for record in stating}
+    bearing = frozenset[RecordId]().union(*pairs) - known.keys()
     for bank in workspace.banks:
         wanted = sorted(id_ for id_ in bearing if homes[id_] is bank)
-        records |= {record.id: record for record in await load_records(bank, wanted)}
-    disputes = await asyncio.to_thread(_list_disputes, pairs, records)
-    return DisputesFound(disputes, min(offset + limit, page.total), page.total)
+        known |= {record.id: record for record in await load_records(bank, wanted)}
+    away = list_elsewhere(workspace, known.values())
+    together = [pair for pair in pairs if len(pair & away) in (0, len(pair))]
+    return await asyncio.to_thread(_list_disputes, together, known)
+
+
+async def find_outdated(
+    workspace: Workspace, view: View, records: Sequence[Record]
+) -> dict[RecordId, RecordId]:
+    """For each of these memories that a later one brings up to date, the newest that does."""
+    oldest_first = reversed(await list_disputes(workspace, view, records))
+    return {each.older.id: each.newer.id for each in oldest_first if each.outdated}
 
 
 async def _find_rivals(
@@ -77,11 +83,7 @@ def _select_bearing(
 ) -> set[frozenset[RecordId]]:
     """Every two of which the outlines leave open that one bears on the other."""
     pairs = {frozenset((one, other)) for one in rivals for other in rivals[one] if one != other}
-    return {
-        pair
-        for pair in pairs
-        if all(id_ in outlines for id_ in pair) and may_bear(*(outlines[id_] for id_ in pair))
-    }
+    return {pair for pair in pairs if may_bear(*(outlines[id_] for id_ in pair))}
 
 
 def _list_disputes(

@@ -1,21 +1,14 @@
 """Explains one memory: from where it is, what it replaced, and what contradicts it."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import MemoryProvenance
 from memory_mcp.domain.record import Record
-from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_head, make_view
-from memory_mcp.engine.records import load_hits, load_records
+from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.search.local import find_local
-from memory_mcp.text.truths import mark_truths
-
-_COMPARED_MAX: Final = 40
-"""Memories most like it, with which it is compared."""
+from memory_mcp.search.disputes import list_disputes
 
 
 async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenance:
@@ -24,20 +17,22 @@ async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenan
     What it replaced and was made of is shown even where it holds no more: it is asked for by name.
     """
     view = make_view(workspace, (await load_head(workspace)).timeline)
-    matches = await find_local(workspace, record.content[: limits.QUERY_CHARS_MAX], view, Filters())
-    hits, _ = await load_hits(matches.ranked, matches.home, view, _COMPARED_MAX)
     made_of = [id_ for id_ in record.derived_from if id_ not in record.supersedes]
-    near = {hit.record.id: hit.record for hit in hits} | {record.id: record}
-    outlines = {id_: fields.outline for id_, fields in matches.fields.items()}
-    marks = mark_truths(list(near.values()), outlines=outlines)
-    newest = marks.outdated.get(record.id)
+    disputes = await list_disputes(workspace, view, [record])
+    newer = [each.newer for each in disputes if each.outdated and each.older.id == record.id]
     return MemoryProvenance(
         record=record,
         sources=await _load(workspace, made_of),
         replaced=await _load(workspace, record.supersedes),
-        newer_than=[near[old] for old, new in marks.outdated.items() if new == record.id],
-        outdated_by=[near[newest]] if newest else [],
-        disputed_with=[near[id_] for id_ in marks.disputed.get(record.id, ())],
+        newer_than=[d.older for d in disputes if d.outdated and d.newer.id == record.id],
+        outdated_by=newer[:1],
+        disputed_with=[
+            other
+            for each in disputes
+            if not each.outdated
+            for other in (each.older, each.newer)
+            if other.id != record.id
+        ],
     )
 
 

@@ -5,8 +5,8 @@ from typing import Final
 from memory_mcp.code import make_marker
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import LISTED_MEMORIES_MAX
-from memory_mcp.domain.outcomes import MemoryList, Skipped
-from memory_mcp.domain.record import Record
+from memory_mcp.domain.outcomes import DisputesFound, MemoryList, Skipped
+from memory_mcp.domain.record import MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.index_sync import takes_partial_answers
@@ -18,6 +18,7 @@ from memory_mcp.engine.records import (
 )
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.search.disputes import find_outdated, list_disputes
 from memory_mcp.trust.strangers import describe_strangers_once
 
 HISTORY_LOOKED_MAX: Final = 100_000
@@ -48,6 +49,7 @@ async def list_memories(workspace: Workspace, filters: Filters, limit: int) -> M
     return MemoryList(
         tuple(read.records), total, len(read.unreadable), unindexed, notes,
         {each.id: marked for each in read.records if (marked := mark(each))},
+        await find_outdated(workspace, view, read.records),
     )  # fmt: skip
 
 
@@ -79,3 +81,13 @@ async def list_page(
         there |= {record.id: record for record in read}
     records = tuple(there[id_] for id_ in wanted if id_ in there)
     return MemoryList(records, total, len(wanted) - len(records), describe_unindexed(workspace))
+
+
+async def find_disputes(workspace: Workspace, offset: int, limit: int) -> DisputesFound | Skipped:
+    """The pairs of which one is among these visible memories, newest first: each pair once."""
+    view = await load_view(workspace)
+    page = await list_page(workspace, view, Filters(kinds=MEMORY_KINDS), offset, limit)
+    if isinstance(page, Skipped):
+        return page
+    disputes = await list_disputes(workspace, view, page.records)
+    return DisputesFound(disputes, min(offset + limit, page.total), page.total)

@@ -1,5 +1,6 @@
 """Searches memories: locally, in the cloud, and among untrusted records of the repository."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,12 +29,12 @@ from memory_mcp.engine.records import (
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
-from memory_mcp.hints import name_field
+from memory_mcp.hints import name_explanation, name_field, name_id
 from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
 from memory_mcp.search.local import find_local, put_elsewhere_behind
-from memory_mcp.search.truths import load_by_truth, mark_hits, order_by_truth
+from memory_mcp.search.truths import asks_for_former, load_by_truth, mark_hits, order_by_truth
 from memory_mcp.text.drafts import check_phase, check_text
 from memory_mcp.text.secrets import redact
 from memory_mcp.timeline.plans import require_branch
@@ -49,6 +50,8 @@ _UNPLACED = (
     "on, are not here yet. Repeat in a moment, or run `memory-mcp cloud sync --pull`."
 )
 _UNTRUSTED = "{} matching memories of another machine are not shown. {}"
+
+_REPLACED: Final = "What a memory replaced is recalled no more; {} shows what {} took the place of."
 
 _NO_WORDS = (
     "The query holds no word to look for. Ask with words, or with none at all for the newest."
@@ -114,6 +117,8 @@ async def search_memories(
     else:
         found = await _find(workspace, asked, head)
         found = replace(found, notes=(*found.notes, *await describe_waiting(workspace)))
+        if asks_for_former(asked.text):
+            found = replace(found, notes=(*found.notes, *_describe_replaced(found.hits)))
     found = replace(found, hits=mark_standing(workspace, found.hits))
     found = await _add_strangers(workspace, found, asked)
     if unindexed := unindexed or describe_unindexed(workspace):
@@ -124,6 +129,12 @@ async def search_memories(
         await require_records_folder(workspace, view)
     hits = [replace(hit, by=find_author(workspace, hit.record)) for hit in found.hits]
     return replace(found, hits=hits)
+
+
+def _describe_replaced(hits: Sequence[Hit]) -> tuple[str, ...]:
+    """How to see what the best of the hits took the place of, which no search finds."""
+    best = next((hit.record.id for hit in hits if hit.record.supersedes), None)
+    return (_REPLACED.format(name_explanation(best), name_id(best)),) if best else ()
 
 
 async def search_at(

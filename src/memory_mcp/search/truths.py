@@ -43,7 +43,7 @@ from memory_mcp.text.truths import (
     tells_changes,
     weigh_answers,
 )
-from memory_mcp.words.table import load_word_table
+from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _SPARE_MAX: Final = 5
@@ -54,8 +54,6 @@ _RIVALS_MAX: Final = 5
 """Memories read for the sake of the hits alone."""
 _SHARE_MIN: Final = 0.3
 """Share of what the terms of the shorter one tell, by which both may speak of the same thing."""
-_TELLING_MIN: Final = 2.0
-"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
 _SAID_MIN: Final = 0.66
 """Share of the terms of a statement that the talk holds in which it was made."""
 _CLOSE_MIN: Final = 0.5
@@ -173,7 +171,7 @@ def _tell_shares(
     """The most that each other memory shares with a hit, by words that tell something."""
     table = load_word_table()
     every = frozenset[str]().union(*hits, *others.values())
-    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= _TELLING_MIN}
+    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= TELLING_MIN}
     telling = rarity.keys()
 
     def weigh(terms: Collection[str]) -> float:
@@ -244,7 +242,7 @@ def describe_nearness(
 
     def weigh(terms: Collection[str]) -> float:
         rarities = [table.get_rarity(term) for term in sorted(terms)]
-        return sum(rarity for rarity in rarities if rarity >= _TELLING_MIN)
+        return sum(rarity for rarity in rarities if rarity >= TELLING_MIN)
 
     theirs, ours = _split(old), _split(new)
     less = min(weigh(theirs), weigh(ours)) or 1.0
@@ -285,6 +283,8 @@ def order_by_truth(
     marked = {hit.record.id: hit for hit in every}
     found = [marked[id_] for id_ in own]
     if matches("truths", "asks_past", query.casefold()):
+        there = [hit for hit in every if hit.record.id in own or hit.record.id in taking]
+        found = _put_former_first(found, there) if asks_for_former(query) else found
         return _put_talk_last(found)[:limit]
     given_up = {
         hit.record.id: newest
@@ -299,6 +299,23 @@ def order_by_truth(
             holding.setdefault(holder, replace(marked[holder], score=score))
     outdated = [hit for hit in found if hit.record.id in given_up]
     return [*_put_talk_last(list(holding.values())), *outdated][:limit]
+
+
+def asks_for_former(query: str) -> bool:
+    """Whether a question asks for what was in the place of what is."""
+    return matches("truths", "asks_former", query.casefold())
+
+
+def _put_former_first(found: Sequence[Hit], every: Sequence[Hit]) -> list[Hit]:
+    """The hits, each behind those that it brings up to date: they are what was before."""
+    placed: dict[RecordId, Hit] = {}
+    for hit in found:
+        older = [each for each in every if each.outdated_by == hit.record.id]
+        for each in sorted(older, key=lambda each: each.record.created_at, reverse=True):
+            score = max(each.score or 0.0, hit.score or 0.0)
+            placed.setdefault(each.record.id, replace(each, score=score))
+        placed.setdefault(hit.record.id, hit)
+    return list(placed.values())
 
 
 def _is_quoted(query: str, old: Hit, new: Hit | None) -> bool:

@@ -120,6 +120,9 @@ async def _collect_for_task(workspace: Workspace, frame: OpeningFrame, task: str
     holding = present_records(
         workspace, (hit.excerpt for hit in facts.hits if hit.outdated_by is None)
     )
+    outdated = {hit.record.id for hit in facts.hits if hit.outdated_by}
+    for name, records in opened.found.items():
+        opened.found[name] = [record for record in records if record.id not in outdated]
     many, few = share_room(len(holding), len(episodes.hits), workspace.policy.opening.topn)
     opened.found["task"] = holding[:many]
     opened.found["before"] = present_records(

@@ -3,8 +3,11 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from datetime import datetime
 from typing import Final
 
+from memory_mcp.domain.deduplication import makes_superfluous
 from memory_mcp.domain.ids import BranchName, RecordId, SegmentId
 from memory_mcp.domain.record import Reach, Record
 from memory_mcp.domain.search import Filters, View
@@ -15,6 +18,7 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.frozen import frozen
+from memory_mcp.search import list_disputes
 from memory_mcp.timeline.moves import fold_moves
 
 FORGOTTEN: Final = "was forgotten here"
@@ -50,7 +54,8 @@ class ExistingRecords:
     """The existing records with the same id, or the same statement, as incoming ones.
 
     `successors` are the records that superseded or buried one of the same id; `elsewhere` says of
-    those that do not stand on this commit of git where they do.
+    those that do not stand on this commit of git where they do. `contradicted` says when a later
+    memory first contradicted one of the same statement.
     """
 
     inventory: Inventory
@@ -59,10 +64,21 @@ class ExistingRecords:
     successors: Mapping[RecordId, Record]
     elsewhere: Mapping[RecordId, str]
     by_statement: Mapping[tuple[Reach, str], Sequence[Record]]
+    contradicted: Mapping[RecordId, datetime]
 
     def find_twins(self, record: Record) -> Sequence[Record]:
         """Visible records with this very statement, and tombstones that reject it."""
         return self.by_statement.get(statement_key(record), ()) if record.statement else ()
+
+    def holds_already(self, record: Record) -> bool:
+        """Whether a visible memory says the same, and nothing has contradicted it before this."""
+        return any(
+            makes_superfluous(twin, record)
+            and not (
+                twin.id in self.contradicted and self.contradicted[twin.id] < record.created_at
+            )
+            for twin in self.find_twins(record)
+        )
 
     def explain_conflict(self, record: Record) -> str:
         """Why a record whose id exists does not count as known; empty if it does."""
@@ -135,7 +151,24 @@ async def load_existing(
     successors = await _find_successors(workspace, hidden, inventory) if hidden else {}
     by_statement = await _load_by_statement(workspace, inventory, records)
     elsewhere = {id_: explain_elsewhere(workspace, each) for id_, each in same_id.items()}
-    return ExistingRecords(inventory, same_id, visible, successors, elsewhere, by_statement)
+    keys = {statement_key(record) for record in records if record.id not in inventory.ids}
+    contradicted = await _find_contradicted(
+        workspace, inventory, [twin for key in keys for twin in by_statement.get(key, ())]
+    )
+    return ExistingRecords(
+        inventory, same_id, visible, successors, elsewhere, by_statement, contradicted
+    )
+
+
+async def _find_contradicted(
+    workspace: Workspace, inventory: Inventory, twins: Sequence[Record]
+) -> dict[RecordId, datetime]:
+    """When a later memory first contradicted each of these, as far as the banks can be asked."""
+    found: dict[RecordId, datetime] = {}
+    with suppress(StoreError):
+        for each in await list_disputes(workspace, inventory.view, twins):
+            found[each.older.id] = each.newer.created_at  # the newest first, so the oldest stays
+    return found
 
 
 async def _find_successors(

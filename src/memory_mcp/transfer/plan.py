@@ -32,6 +32,7 @@ from memory_mcp.text.drafts import build_record, check_draft
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
 from memory_mcp.text.secrets import RedactedText
 from memory_mcp.text.sentences import number_title, split_pieces
+from memory_mcp.text.truths import mark_truths
 from memory_mcp.transfer.existing import (
     FORGOTTEN,
     NAMED_MAX,
@@ -54,6 +55,9 @@ from memory_mcp.transfer.own_records import (
 
 ReportProgress = Callable[[int, int], None]
 """Called with how many items are done, and of how many."""
+
+_LOOKED_BACK_MAX: Final = 1_000
+"""Items before a repeated one that may have contradicted it: a repeat is rare, and each is read."""
 
 _UNDATED: Final = datetime.fromisoformat("2000-01-01T00:00:00Z")
 """Stands in the ids of undated items: the time of their file changes when it is copied."""
@@ -110,8 +114,7 @@ class ImportPlan:
                 return
             if record.id in existing.inventory.ids:
                 continue
-            twins = existing.find_twins(record)
-            if any(makes_superfluous(twin, record) for twin in twins) or self._repeats(record):
+            if existing.holds_already(record) or self._repeats(record):
                 continue
             fresh.append(record)
         self.records += fresh
@@ -119,9 +122,23 @@ class ImportPlan:
         self.known += not fresh
 
     def _repeats(self, record: Record) -> bool:
-        """Whether an earlier item stated this already. Remembers the statement."""
-        earlier = self._statements.setdefault(statement_key(record), record)
-        return earlier is not record and makes_superfluous(earlier, record)
+        """Whether an earlier item stated this already. Remembers the statement.
+
+        What another item contradicted in between is stated anew.
+        """
+        key = statement_key(record)
+        earlier = self._statements.setdefault(key, record)
+        if earlier is record or not makes_superfluous(earlier, record):
+            return False
+        between = [
+            each
+            for each in self.records[-_LOOKED_BACK_MAX:]
+            if earlier.created_at < each.created_at < record.created_at
+        ]
+        if any(mark_truths([earlier, each]).outdated for each in between):
+            self._statements[key] = record
+            return False
+        return True
 
 
 def _explain_rejection(record: Record, existing: ExistingRecords) -> str:

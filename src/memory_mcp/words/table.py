@@ -31,8 +31,9 @@ _RARITY_MAX: Final = 12.0
 _UNKNOWN: Final = -1
 _BYTES: Final = BITS // 8
 _NAME: Final = "words.table"
-_TELLS: Final = 2 * RARITY_STEPS
-"""From this rarity on a word tells what a text is about: one of seven texts holds it."""
+TELLING_MIN: Final = 2.0
+"""The rarity from which on a word says of what a memory is: one of seven texts holds it."""
+_TELLS: Final = TELLING_MIN * RARITY_STEPS
 _TELLING_MAX: Final = 12
 """Terms of a text that are compared one by one with those of another: most statements have no more,
 and to compare all of a page takes longer than it tells."""

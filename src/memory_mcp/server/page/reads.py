@@ -6,6 +6,7 @@ file and the page inside a client ask for the same.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -32,7 +33,7 @@ from memory_mcp.render.log import render_log_fields
 from memory_mcp.render.outcomes import render_head_fields, render_hits, render_record
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.reasons import render_provenance
-from memory_mcp.search import explain_memory, list_page, search_at, search_memories
+from memory_mcp.search import explain_memory, find_outdated, list_page, search_at, search_memories
 from memory_mcp.server.page.figures import read_figures
 from memory_mcp.server.page.live import read_news
 from memory_mcp.server.page.points import NOW, find_point, read_diff, read_point, view_point
@@ -189,6 +190,9 @@ async def read_memories(workspace: Workspace, form: _MemoriesForm) -> Fields | S
     listed = await list_page(workspace, view, filters, form.offset, form.limit)
     if isinstance(listed, Skipped):
         return listed
+    if not filters.history:
+        outdated = await find_outdated(workspace, view, listed.records)
+        listed = replace(listed, outdated=outdated)
     return {**await _render_rows(workspace, listed), "offset": form.offset}
 
 
@@ -206,7 +210,8 @@ async def _render_rows(workspace: Workspace, listed: MemoryList) -> Fields:
 
     def render() -> list[Fields]:
         return [
-            _shorten({**render_record(each), "standing": mark(each)}) for each in listed.records
+            _shorten(render_record(each, mark(each), listed.outdated.get(each.id, "")))
+            for each in listed.records
         ]
 
     # citations are compared with the work tree

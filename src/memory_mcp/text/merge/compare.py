@@ -139,6 +139,10 @@ def _find_unclear_edit(
         return "words are added inside the statement"
     if any(not _is_tail(edit.old, edit.old_at, old) for edit in removed):
         return "words are missing inside the statement"
+    if any(_narrows(edit.new, new) for edit in added) or any(
+        _narrows(edit.old, old) for edit in removed
+    ):
+        return "one holds only there, then or for some"
     return "both say something that the other does not" if added and removed else ""
 
 
@@ -193,6 +197,58 @@ def _is_tail(found: Sequence[Word], at: int, sentence: Sentence) -> bool:
     ):
         return False
     return found[0].set_off or found[0].kind in ("preposition", "join")
+
+
+def _narrows(tail: Sequence[Word], sentence: Sentence) -> bool:
+    """Whether words at the end say where, when or for whom a statement holds.
+
+    "Uploads are limited to 5 MB on the free plan" stands beside what holds for all. How, to what or
+    by whom something is done limits nothing: "resized to 800 pixels", "built with Bazel". Nor does
+    what is said of somebody's life, behind a verb of its own, or as a reason or an example.
+    """
+    if _tells_of_life(sentence):
+        return False
+    for at, word in enumerate(tail):
+        if word.after_copula or word.key in words("reasons") | words("examples"):
+            return False
+        if word.kind == "verb":
+            return word.key in words("holding")
+        if word.kind == "preposition" and not _adds_detail(tail[at:], sentence):
+            return True
+    return False
+
+
+def _tells_of_life(sentence: Sentence) -> bool:
+    """Whether it says what one person does: there is one such fact, however much is said of it."""
+    if len(sentence.words) < 2:  # noqa: PLR2004  # who does what
+        return False
+    who, does = sentence.words[:2]
+    one = who.key == "@i" or does.after_copula or does.text.endswith(("s", "t"))
+    return does.key in words("lived") and one and not who.article
+
+
+def _adds_detail(phrase: Sequence[Word], sentence: Sentence) -> bool:
+    """Whether the phrase that begins here limits nothing."""
+    if len(phrase) == 1:
+        return True
+    first, after = phrase[:2]
+    match first.key:
+        case "by":
+            adds = sentence.copulas > 0
+        case "for":
+            adds = after.kind == "word" and after.text.endswith(("ing", "ation"))
+        case "as" | "als":
+            adds = after.kind != "preposition" and after.article not in words("indefinite")
+        case "to" if "prefer" in sentence.keys:
+            adds = True
+        case "with" | "mit" if first.set_off and _dimensions(phrase):
+            adds = True
+        case key:
+            figure = after.kind in ("value", "identifier")
+            named = after.kind == "name" and key in words("means")
+            adds = named or (figure and key in words("means") | words("measures"))
+    joined = any(f" {join} {first.text} " in sentence.text for join in words("ands"))
+    return adds or joined or after.text.casefold() in words("whole")
 
 
 def _is_newer_value(edit: WordEdit, new: Sentence, old: Sentence) -> bool:

@@ -19,6 +19,7 @@ from memory_mcp.text.merge.compare import LESS, SAME, compare_if_near, compare_s
 from memory_mcp.text.merge.reading import read_sentence, words
 from memory_mcp.text.merge.vetoes import compare_titles
 from memory_mcp.text.sentences import split_sentences
+from memory_mcp.text.tables import load_pattern
 
 _SENTENCES_MAX: Final = 12
 _TEXT_CHARS_MAX: Final = 3_000
@@ -186,19 +187,21 @@ def _compare_several(ours: Sequence[str], theirs: Sequence[str]) -> Verdict:
                 and _overlap(_read_frame(ours[n]), _read_frame(theirs[m])) >= _PATTERN_MIN
             ):
                 return verdict
-    says_more = not all(any(row) for row in same)
     unrepeated = [
         theirs[m]
         for m in range(len(theirs))
         if not any(same[n][m] and verdicts[n][m] != Restated(LESS) for n in range(len(ours)))
     ]
+    added = [ours[n] for n in range(len(ours)) if not any(same[n])]
+    if any(map(_limits, added)):
+        return Unsure("it adds what limits the rest")
     begins_alike = same[0][0]
-    if reason := _find_omission(ours[0], unrepeated, says_more=says_more, alike=begins_alike):
+    if reason := _find_omission(ours[0], unrepeated, says_more=bool(added), alike=begins_alike):
         return Unsure(reason)
     flat = [verdict for row in verdicts for verdict in row]
     if update := next((each for each in flat if isinstance(each, Updated)), None):
         return update
-    if says_more:
+    if added:
         return Extended("it says more")
     return next((each for each in flat if isinstance(each, Extended)), Restated(SAME))
 
@@ -207,7 +210,7 @@ def _find_omission(first: str, unrepeated: Sequence[str], *, says_more: bool, al
     """Why the old sentences that the new text does not repeat leave the verdict open, or ""."""
     if says_more and unrepeated:
         return "each says something that the other does not"
-    if any(map(_takes_back, unrepeated)):
+    if any(map(_limits, unrepeated)):
         return "it leaves out what limits the rest"
     keys = read_sentence(first).keys[:1]
     if unrepeated and not alike and keys and keys[0] in words("pronouns"):
@@ -223,7 +226,11 @@ def _is_one_fact(verdict: Verdict, one: str, other: str) -> bool:
     return len(shared) >= _SHARED_MIN or verdict == Restated(SAME)
 
 
-def _takes_back(sentence: str) -> bool:
-    """Whether a sentence takes something back from those before it: "But not in December"."""
+def _limits(sentence: str) -> bool:
+    """Whether it takes something back from those before it, or says where they hold.
+
+    "But not in December", "This holds for guests", "That is the free plan".
+    """
     first = sentence.split(maxsplit=1)[0].casefold().strip(",;:")
-    return first in words("limits") or first in words("negations")
+    limits = first in words("limits") or first in words("negations")
+    return limits or load_pattern("merge", "says_where").match(sentence) is not None
