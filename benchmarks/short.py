@@ -63,8 +63,8 @@ async def _measure(
     if model_home:
         lend_model(folder, model_home)
     settings = settings_in(folder, "minilm" if model_home else "none")
-    own: list[str] = case["memories"]
-    texts = [*own, *(text for other in _BESIDE for text in _load_statements(other))]
+    own: list[str] = [*case["memories"]]
+    texts: list[str] = [*own, *(text for other in _BESIDE for text in _load_statements(other))]
     async with open_workspace(settings, disk=QuickDisk()) as built:
         for text in texts:
             await memories.add_memory(built.workspace, Draft(text))
@@ -73,12 +73,12 @@ async def _measure(
         places: list[int] = []
         for asked in case["questions"]:
             hits = await _ask(built.workspace, asked["question"])
-            places.append(_find_place(hits, own[asked["answer"]]))
+            places.append(_find_place(hits, own[int(asked["answer"])]))
             if tells and places[-1]:
                 _tell(asked["question"], hits)
         spreads = [
             await _measure_spread(
-                built.workspace, asked["phrasings"], own[asked["answer"]], tells=tells
+                built.workspace, asked["phrasings"], own[int(asked["answer"])], tells=tells
             )
             for asked in case["phrasings"]
         ]
