@@ -136,6 +136,40 @@ def test_what_has_all_the_words_asked_for_is_likely(asked: str, cosine: float | 
     assert all(one.score < 0.5 for one in answer[1:])
 
 
+@pytest.mark.parametrize("asked", ["pool.ts", "where is pool.ts", "db/pool.ts"])
+@pytest.mark.parametrize("cosine", [None, 0.5])
+def test_a_file_name_finds_the_file_before_those_that_contain_it(
+    asked: str, cosine: float | None
+) -> None:
+    """Who asks for a file by its name does not know the folder, and means no other file."""
+    texts = (
+        "The pool size is 12.", "pool.test.ts is flaky.",
+        "src/db/pool.ts opens at most 20 connections.",
+    )  # fmt: skip
+    found = [candidate(number, text) for number, text in enumerate(texts)]
+    near = nearness_of(asked, {one.id: cosine for one in found}, found) if cosine else None
+
+    answer = ranked(asked, found, near=near)
+
+    assert answer[0].id == "0002"
+    assert answer[0].score > 0.6
+    assert all(one.score < 0.5 for one in answer[1:])
+
+
+@pytest.mark.parametrize("cosine", [None, 0.5])
+def test_the_number_of_a_ticket_is_exact(cosine: float | None) -> None:
+    """Another one of the same form is another one."""
+    texts = ("HLY-881 charges twice.", "HLY-123 breaks the build.", "Flags begin with hly-.")
+    found = [candidate(number, text) for number, text in enumerate(texts)]
+    near = nearness_of("HLY-881", {one.id: cosine for one in found}, found) if cosine else None
+
+    answer = ranked("HLY-881", found, near=near)
+
+    assert answer[0].id == "0000"
+    assert answer[0].score > 0.6
+    assert all(one.score < 0.3 for one in answer[1:])
+
+
 def test_more_evidence_never_makes_a_memory_less_likely() -> None:
     """However long the question: all of it is not worth less than a half."""
     text = " ".join(f"word{chr(97 + n)}" for n in range(25))

@@ -172,8 +172,20 @@ def _divide_into_tokens(weighted: WeightedQuery, spans: Sequence[tuple[int, int]
         weights.append(
             max((weighted.weights[place] for place in over), default=_STOP_WEIGHT * middle)
         )
-        literal.append(next((place for place in over if _is_literal(weighted, place)), None))
+        literal.append(_find_literal(weighted, over))
     return _Parts(_make_shares(weights), literal)
+
+
+def _find_literal(weighted: WeightedQuery, over: Sequence[int]) -> int | None:
+    """The most telling of a token's terms that letters decide on.
+
+    Of an identifier that is the whole: what has a part of it is another one of the same form.
+    """
+    whole = any(weighted.terms[place].kind == "part" for place in over)
+    literal = [
+        place for place in over if weighted.terms[place].exact and (whole or place in weighted.held)
+    ]
+    return max(literal, key=lambda place: weighted.weights[place], default=None)
 
 
 def _divide_into_terms(weighted: WeightedQuery) -> _Parts:
