@@ -115,13 +115,17 @@ COSINES: Final = [1 - 2 * unlike / BITS for unlike in range(BITS + 1)]
 """The cosine of two rows of signs, by how many signs are unlike."""
 
 
+@cache
+def _list_signs(table: WordTable) -> Sequence[int]:
+    return [*map(table.signs.__getitem__, range(len(table.stems)))]
+
+
 @lru_cache(maxsize=_COMPARED_STEMS_MAX)
 def _compare_all(table: WordTable, stem: str, most: int) -> Sequence[tuple[str, float]]:
     own = table.find_signs(stem)
     if own is None:
         return ()
-    every = map(table.signs.__getitem__, range(len(table.stems)))
-    unlike = [*map(int.bit_count, map(own.__xor__, every))]
+    unlike = [*map(int.bit_count, map(own.__xor__, _list_signs(table)))]
     order = sorted(range(len(unlike)), key=unlike.__getitem__)[: most + 1]
     return [(table.stems[at], COSINES[unlike[at]]) for at in order if table.stems[at] != stem]
 
