@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +47,7 @@ from memory_mcp.ranking.query import (
     parse_query,
     suggest_terms,
 )
+from memory_mcp.ranking.related import list_near, rank_far, select_far, select_near
 from memory_mcp.storage.sqlite.index import split_trigrams
 from memory_mcp.words.table import load_word_table
 
@@ -55,8 +56,6 @@ __all__ = ["NOW", "Found", "Store", "Vectors"]
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _LOOKED_AROUND: Final = 20
 _SPELLINGS_MAX: Final = 30
-_RELATED_MAX: Final = 300
-_RELATED_TERMS: Final = 12
 """As `search/local.py` and the index have them."""
 _COLUMNS: Final = {"body": 1.0, "names": 0.6, "dates": 0.5, "extra": 0.6}
 _STEPS: Final = (-2, -1, 1, 2)
@@ -161,7 +160,10 @@ class Store:
         vectors = self._vectors.question(text) if self._vectors else None
         by_words = self._by_words(question)
         by_meaning = self._by_meaning(vectors) if vectors else None
-        places = mixed(by_words, by_meaning, self._others(question))
+        places = mixed(by_words, by_meaning, self._others(question, corpus))
+        if vectors is None and len(places) < min(CANDIDATES_MAX, len(self.units)):
+            far = self._far(question, corpus)
+            places = [*dict.fromkeys((*places, *far))][:CANDIDATES_MAX]
         candidates = [self._candidate(place) for place in places]
         neighbours = [each for place in places[:_LOOKED_AROUND] for each in self._neighbours(place)]
         near = None
@@ -173,20 +175,19 @@ class Store:
             near = measure_nearness(vectors, passages)
         return Found(question, corpus, candidates, neighbours, near, by_words, by_meaning)
 
-    def _others(self, question: Query) -> list[int]:
+    def _others(self, question: Query, corpus: CorpusStatistics) -> list[int]:
         """What has no word of the question: all of a small store, or what has related words."""
         if len(self.units) <= CANDIDATES_MAX:
             return [*reversed(range(len(self.units)))]
-        table = load_word_table()
-        near = {
-            other
-            for term in question.terms
-            for other in table.find_nearest(term.text, _RELATED_TERMS)
-        }
-        rising = sorted((len(self._postings.get(n, ())), n) for n in near - {*question.every})
-        running = accumulate(count for count, _ in rising)
-        few = [n for (_, n), total in zip(rising, running, strict=True) if total <= _RELATED_MAX]
-        scores = self._score(few)
+        known = replace(corpus, counts=self._counts([*list_near(question, load_word_table())]))
+        return self._find_any(select_near(question, known, load_word_table()))
+
+    def _far(self, question: Query, corpus: CorpusStatistics) -> list[int]:
+        far = rank_far(question, corpus, load_word_table())
+        return self._find_any(select_far(far, self._counts(far)))
+
+    def _find_any(self, terms: Sequence[str]) -> list[int]:
+        scores = self._score(terms)
         return [place for place in _best(scores) if scores[place] > 0]
 
     def _understood(self, question: Query) -> Query:
@@ -200,7 +201,9 @@ class Store:
             other for part in split_trigrams(term) for other in self._spelled.get(part, ())
         )
         order = sorted(shared, key=lambda other: (-shared[other] / (len(other) + len(term)), other))
-        return suggest_terms(term, [*self._counts(order[:_SPELLINGS_MAX]).items()])
+        return suggest_terms(
+            term, [*self._counts(order[:_SPELLINGS_MAX]).items()], load_word_table()
+        )
 
     def _counts(self, terms: Sequence[str]) -> dict[str, int]:
         return {term: len(self._postings.get(term, ())) for term in terms}

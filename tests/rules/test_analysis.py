@@ -74,7 +74,8 @@ def test_case_and_accents_are_forgotten() -> None:
     [
         ("parseUserConfig", {"parseuserconfig", "user", "config"}),
         ("user_session_timeout", {"usersessiontimeout", "session", "timeout"}),
-        ("src/app/main.py", {"srcappmainpi", "src", "app", "main", "py"}),
+        ("src/app/main.py", {"srcappmainpi", "src", "app", "main", "py", "appmainpi", "mainpi"}),
+        ("deployments deployed deploys", {"deploi"}),
         ("ERR_CONN", {"errconn", "err", "conn"}),
         ("HTTPServer", {"httpserver", "http", "server"}),
         ("v2.3.1", {"2d3d1", "2d3"}),

@@ -78,6 +78,22 @@ def test_a_question_without_an_answer_tells_nothing(turns: list[Turn]) -> None:
     assert drop_unanswered(drop_recalled(turns)).turns == ()
 
 
+def test_what_is_done_next_does_not_answer_what_was_asked_before() -> None:
+    """Who asks the same later would find the question beside a success."""
+    asked = [
+        Turn("user", "Which queue do we use for the ticket mails?"),
+        Turn("assistant", "I do not know, nothing says it. You would have to ask Kari."),
+    ]
+    done = [
+        Turn("user", "ok. then fix the retry in MailWorker.kt, it sends mails twice"),
+        Turn("assistant", "Fixed: the worker now stores the message id before sending."),
+    ]
+    told = Turn("user", "Kari says it is the queue mails-prod.")
+
+    assert drop_unanswered(drop_recalled([*asked, *done])).turns == tuple(done)
+    assert drop_unanswered(drop_recalled([*asked, told])).turns == (*asked, told)
+
+
 @pytest.mark.parametrize(
     "turns",
     [

@@ -136,6 +136,40 @@ def test_what_has_all_the_words_asked_for_is_likely(asked: str, cosine: float | 
     assert all(one.score < 0.5 for one in answer[1:])
 
 
+@pytest.mark.parametrize("asked", ["pool.ts", "where is pool.ts", "db/pool.ts"])
+@pytest.mark.parametrize("cosine", [None, 0.5])
+def test_a_file_name_finds_the_file_before_those_that_contain_it(
+    asked: str, cosine: float | None
+) -> None:
+    """Who asks for a file by its name does not know the folder, and means no other file."""
+    texts = (
+        "The pool size is 12.", "pool.test.ts is flaky.",
+        "src/db/pool.ts opens at most 20 connections.",
+    )  # fmt: skip
+    found = [candidate(number, text) for number, text in enumerate(texts)]
+    near = nearness_of(asked, {one.id: cosine for one in found}, found) if cosine else None
+
+    answer = ranked(asked, found, near=near)
+
+    assert answer[0].id == "0002"
+    assert answer[0].score > 0.6
+    assert all(one.score < 0.5 for one in answer[1:])
+
+
+@pytest.mark.parametrize("cosine", [None, 0.5])
+def test_the_number_of_a_ticket_is_exact(cosine: float | None) -> None:
+    """Another one of the same form is another one."""
+    texts = ("HLY-881 charges twice.", "HLY-123 breaks the build.", "Flags begin with hly-.")
+    found = [candidate(number, text) for number, text in enumerate(texts)]
+    near = nearness_of("HLY-881", {one.id: cosine for one in found}, found) if cosine else None
+
+    answer = ranked("HLY-881", found, near=near)
+
+    assert answer[0].id == "0000"
+    assert answer[0].score > 0.6
+    assert all(one.score < 0.3 for one in answer[1:])
+
+
 def test_more_evidence_never_makes_a_memory_less_likely() -> None:
     """However long the question: all of it is not worth less than a half."""
     text = " ".join(f"word{chr(97 + n)}" for n in range(25))
@@ -238,7 +272,7 @@ def test_a_long_request_does_not_make_its_subject_an_answer() -> None:
 
 @pytest.mark.parametrize("asked", PHRASINGS)
 def test_scores_follow_the_order_and_are_the_sum_of_their_parts(asked: str) -> None:
-    """Agreement decides, and no score says otherwise."""
+    """Agreement decides, and no score says otherwise: it only tells it in steps of its own."""
     question = parse_query(asked, NOW)
     answer = rank_candidates(
         question, corpus(question, BREWERY), BREWERY, (), None,
@@ -249,8 +283,45 @@ def test_scores_follow_the_order_and_are_the_sum_of_their_parts(asked: str) -> N
     assert agreed == sorted(agreed, reverse=True)
     assert [one.score for one in answer] == sorted((one.score for one in answer), reverse=True)
     for one in answer:
-        assert one.score >= one.agreement
         assert math.isclose(one.score, 1 / (1 + math.exp(-sum(one.pieces))), abs_tol=1e-4)
+
+
+@pytest.mark.parametrize("asked", ["the", "and", "use", "go"])
+def test_a_word_that_any_text_holds_is_little_evidence(asked: str) -> None:
+    """Half of the store holds it, and none of that is meant."""
+    memories = [
+        candidate(1, "Norwegian is the default and goes to the client; we use it."),
+        candidate(2, "Fares are stored as Long."),
+    ]
+
+    assert all(one.score < 0.4 for one in ranked(asked, memories))
+
+
+def test_a_word_of_every_day_tells_less_than_a_rare_one() -> None:
+    """Who asks when we go live does not mean how long a token lives."""
+    memories = [
+        candidate(1, "JWT access tokens live 15 minutes, refresh tokens 14 days."),
+        candidate(2, "Refunds go through Adyen within two weeks of the sailing."),
+    ]
+
+    (live,), (refund,) = ranked("go live", memories[:1]), ranked("go refund", memories[1:])
+
+    assert live.score < refund.score - 0.1
+
+
+@pytest.mark.parametrize(
+    ("asked", "memory"),
+    [
+        ("who owns the admin panel", "The admin panel is React with Vite, in apps/admin."),
+        ("who wrote HoldSweeper", "Seat holds expire soon; the sweeper job is HoldSweeper.kt."),
+        ("where is the harbour master's office", "Weather goes through the harbour master."),
+    ],
+)
+def test_a_row_of_three_words_is_no_answer_by_itself(asked: str, memory: str) -> None:
+    """Its subject is known, and what is asked of it is not."""
+    beside = [candidate(n, f"Fares of line {n} are stored as Long.") for n in range(2, 40)]
+
+    assert ranked(asked, [candidate(1, memory), *beside])[0].score < 0.65
 
 
 def test_no_candidates_are_no_answer() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from memory_mcp.ranking.query import count_edits, suggest_terms
-from memory_mcp.words.terms import stem
+from memory_mcp.words.table import load_word_table
+from memory_mcp.words.terms import fold, stem
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ def test_a_slip_finds_the_word(asked: str, held: str) -> None:
     """Whoever types in a hurry should not be told that nothing is known."""
     similar = [("unrelated", 3), (stem(held), 2), ("other", 9)]
 
-    assert stem(held) in suggest_terms(stem(asked), similar)
+    assert stem(held) in suggest_terms(stem(asked), similar, load_word_table())
 
 
 @pytest.mark.parametrize(
@@ -38,14 +39,41 @@ def test_a_slip_finds_the_word(asked: str, held: str) -> None:
 )
 def test_short_words_numbers_and_pairs_are_taken_at_their_word(asked: str, held: str) -> None:
     """A wild guess answers a question that nobody asked."""
-    assert suggest_terms(asked, [(held, 5)]) == ()
+    assert suggest_terms(asked, [(held, 5)], load_word_table()) == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"),
+    [
+        ("Röntgen", "Röntgengerät"),
+        ("Patient", "Patientendaten"),
+        ("Gerät", "Röntgengerät"),
+        ("Farbe", "Farbschema"),
+        ("Einrückung", "eingerückt"),
+        ("Löschung", "gelöscht"),
+        ("Verschlüsselung", "unverschlüsselt"),
+    ],
+)
+def test_a_german_word_finds_its_compounds_and_forms(asked: str, held: str) -> None:
+    """Who writes German asks for one part of a word, and for the noun of a verb."""
+    similar = [(stem(fold(held)), 1)]
+
+    assert suggest_terms(stem(fold(asked)), similar, load_word_table())
+
+
+@pytest.mark.parametrize(
+    ("asked", "held"), [("lease", "release"), ("action", "transaction"), ("port", "portfolio")]
+)
+def test_a_common_word_is_no_compound_of_its_letters(asked: str, held: str) -> None:
+    """English writes compounds apart: a release has nothing to do with a lease."""
+    assert suggest_terms(stem(asked), [(stem(held), 5)], load_word_table()) == ()
 
 
 def test_the_nearest_come_first_and_few() -> None:
     """Every alternative dilutes the question."""
     similar = [("dashboards", 1), ("dashboard", 4), ("dashbord", 9), ("dashing", 5), ("dash", 7)]
 
-    found = suggest_terms("dashbourd", similar)
+    found = suggest_terms("dashbourd", similar, load_word_table())
 
     assert found[:2] == ("dashbord", "dashboard")
     assert len(found) <= 3

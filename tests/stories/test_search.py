@@ -14,6 +14,7 @@ from fakes import fake_workspace
 from memory_mcp import memories, search
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.deduplication import MergePolicy
+from memory_mcp.domain.limits import CANDIDATES_MAX
 from memory_mcp.domain.outcomes import SearchResults
 from memory_mcp.domain.record import Draft
 from memory_mcp.domain.search import Filters
@@ -50,6 +51,20 @@ async def test_a_result_is_whole_and_holds_nothing_empty(settings: Settings, era
     }
     assert found["mode"] == "words+table"
     assert found["success"] is True
+
+
+async def test_a_word_finds_what_is_meant_also_where_not_everything_can_be_compared() -> None:
+    """Before, a list was empty from the 81st memory on, though the answer was there."""
+    workspace = fake_workspace()
+    await memories.add_memory(workspace, Draft("Tickets are priced in whole cents."))
+    await memories.add_memory(workspace, Draft("The guard dog is called Rex."))
+    for number in range(CANDIDATES_MAX):
+        await memories.add_memory(workspace, Draft(f"Valve {number} leaks."))
+
+    for asked, answer in (("money", "cents"), ("cats", "dog")):
+        found = await search.search_memories(workspace, asked, Filters(), 1)
+        assert isinstance(found, SearchResults)
+        assert [answer in hit.record.content for hit in found.hits] == [True]
 
 
 async def test_a_row_of_words_is_looked_for_only_where_each_is_known(

@@ -225,10 +225,10 @@ class SemanticScores:
 
 PARTS: Final = (
     "words", "tokens", "whole", "names", "asks", "asked", "label", "phase", "decided", "run",
-    "level", "importance", "recency", "pinned", "held",
+    "level", "importance", "recency", "pinned", "scale",
 )  # fmt: skip
-"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not. `held` is
-what it takes from there to the score, by how much the memory holds of what is asked."""
+"""What a logit is the sum of. `level` is negative: what it takes to be as likely as not. `scale` is
+what it takes from there to the score, which compares queries with each other."""
 
 
 @frozen

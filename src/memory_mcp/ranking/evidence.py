@@ -71,6 +71,9 @@ _OTHER_LETTERS: Final = 0.5
 """How much a likeness counts for a name, number or identifier that other memories do hold."""
 _LEANING_WORDS: Final = 60
 """The longer a turn is than this, the less its neighbours count."""
+_TOLD: Final = 0.85
+"""What a query asks counts at least as this share of one of the rarest words: a word that is common
+in the language tells little, even if there is no other."""
 _TELLING_WORDS: Final = 2.75
 """What a question asks counts at most as so many of the rarest words: the rest of a long one tells
 a story, or asks the same again."""
@@ -93,13 +96,15 @@ Neighbours = Mapping[RecordId, Mapping[RecordId, int]]
 class WeightedQuery:
     """A query's terms with their weights.
 
-    `whole` is the sum of the weights, without days and phases that no memory is of; `held` are the
-    places of terms that the store holds.
+    `whole` is the sum of the weights, without days and phases that no memory is of, and at least
+    that of one telling word; `told` is how much of it the query tells. `held` are the places of
+    terms that the store holds.
     """
 
     terms: tuple[QueryTerm, ...]
     weights: tuple[float, ...]
     whole: float
+    told: float
     held: frozenset[int]
 
 
@@ -122,7 +127,14 @@ def weigh_terms(query: Query, corpus: CorpusStatistics, table: WordTable) -> Wei
         whole += weight if count or term.kind not in ("date", "phase") else 0.0
         if own:
             held.add(place)
-    return WeightedQuery(query.terms, tuple(weights), whole or 1.0, frozenset(held))
+    least = _TOLD * _weigh_rarest(corpus.records)
+    told = min(1.0, whole / least)
+    return WeightedQuery(query.terms, tuple(weights), max(whole, least), told, frozenset(held))
+
+
+def _weigh_rarest(records: int) -> float:
+    """About what a word weighs that occurs once."""
+    return math.log(records + _ORDINARY_TEXTS)
 
 
 def _is_within(term: QueryTerm, spans: Sequence[tuple[int, int]]) -> bool:
@@ -160,8 +172,20 @@ def _divide_into_tokens(weighted: WeightedQuery, spans: Sequence[tuple[int, int]
         weights.append(
             max((weighted.weights[place] for place in over), default=_STOP_WEIGHT * middle)
         )
-        literal.append(next((place for place in over if _is_literal(weighted, place)), None))
+        literal.append(_find_literal(weighted, over))
     return _Parts(_make_shares(weights), literal)
+
+
+def _find_literal(weighted: WeightedQuery, over: Sequence[int]) -> int | None:
+    """The most telling of a token's terms that letters decide on.
+
+    Of an identifier that is the whole: what has a part of it is another one of the same form.
+    """
+    whole = any(weighted.terms[place].kind == "part" for place in over)
+    literal = [
+        place for place in over if weighted.terms[place].exact and (whole or place in weighted.held)
+    ]
+    return max(literal, key=lambda place: weighted.weights[place], default=None)
 
 
 def _divide_into_terms(weighted: WeightedQuery) -> _Parts:
@@ -249,7 +273,7 @@ def gather_evidence(
         met, whole, known = meanings[record_id]
         evidence[record_id] = Evidence(
             words=_weigh_row(weighted, windows.get(record_id, own)),
-            tokens=sum(met),
+            tokens=weighted.told * sum(met),
             whole=whole,
             own=_weigh_row(weighted, own),
             known=known,
@@ -270,7 +294,8 @@ def _share_asked(weighted: WeightedQuery, records: int) -> list[float]:
     """What holding each term adds to `held`."""
     terms = zip(weighted.terms, weighted.weights, strict=True)
     asked = [0.0 if term.kind == "frame" else weight for term, weight in terms]
-    whole = min(sum(asked), _TELLING_WORDS * math.log(records + _ORDINARY_TEXTS)) or 1.0
+    telling = _weigh_rarest(records)
+    whole = max(_TOLD * telling, min(sum(asked), _TELLING_WORDS * telling))
     return [
         weight / whole * (1.0 if place in weighted.held else _ALTERNATIVE_FACTOR)
         for place, weight in enumerate(asked)
@@ -377,7 +402,7 @@ def _measure_asked(weighted: WeightedQuery, fields: SearchFields) -> float:
 
 
 class _Runs(NamedTuple):
-    """The rows of words in a query with their share of it, longest first.
+    """The rows of words in a query, longest first, with their share of its words and their weight.
 
     Each of them has one of the `shortest` in it.
     """
@@ -395,7 +420,12 @@ def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
         for start in range(len(row) - length + 1)
     ]
     every = [
-        (f" {' '.join(each)} ", min(1.0, sum(weights.get(w, 0.0) for w in each) / weighted.whole))
+        (
+            f" {' '.join(each)} ",
+            len(each)
+            / len(row)
+            * min(1.0, sum(weights.get(w, 0.0) for w in each) / weighted.whole),
+        )
         for each in rows
     ]
     return _Runs(
@@ -405,7 +435,7 @@ def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
 
 
 def _measure_run(runs: _Runs, fields: SearchFields) -> float:
-    """The share of the query in the longest row of its words that the memory repeats."""
+    """What the longest row of the query's words that the memory repeats is of it."""
     body = f" {fields.body} "
     if not any(words in body for words in runs.shortest):
         return 0.0

@@ -7,8 +7,10 @@ of a trial on six kinds of sets (`benchmarks/TRIALS.md`); close neighbours of th
 
 The logistic of that strength is the agreement. In a long question that tells a story, little of it
 is shared even by the memory that answers, so the score is the agreement or what the memory holds of
-what a few telling words could ask, whichever is more: scores compare between queries and between
-stores, and 0.5 means more likely relevant than not. No score is above one before it.
+what a few telling words could ask, whichever is more. Words in a row put a memory first; of the
+score they are the less a part the more of the question they leave out. Scores compare between
+queries and between stores, and 0.5 means more likely relevant than not. No score is above one
+before it.
 
 Ties fall to importance, then to the newer, then to the id: the order never depends on the order of
 the candidates.
@@ -24,6 +26,7 @@ from typing import Final
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import (
+    PARTS,
     Candidate,
     CorpusStatistics,
     Neighbour,
@@ -71,6 +74,12 @@ _DECIDED: Final = 0.1
 """What it counts to be a decision where one is asked for."""
 _RUN: Final = 0.3
 """What it counts to hold the words of the query in a row."""
+
+_RUN_PIECE: Final = PARTS.index("run")
+_SURE: Final = 0.8
+"""The logit from which on a memory is surely meant."""
+_BEYOND: Final = 0.3
+"""What counts beyond: how sure is nothing that two queries could be compared by."""
 
 _PREFERENCES: Final = 3
 """The last pieces of a logit: those of `_score_preferences`."""
@@ -135,15 +144,11 @@ def rank_candidates(
     ranked: list[RankedCandidate] = []
     highest = math.inf
     for total, one, logit in scored[: limits.CANDIDATES_MAX]:
-        agreement = score = _logistic(total)
-        likely = total
-        if (found := evidence[one.id]).held:
-            held = weights.similarity * _weigh_held(found) + sum(logit[-_PREFERENCES:])
-            likely = max(total, held)
-        highest = min(highest, likely)
-        if highest > total:
-            score, logit = _logistic(highest), (*logit, highest - total)  # noqa: PLW2901
-        ranked.append(RankedCandidate(one.id, score, logit, agreement, found.met))
+        found = evidence[one.id]
+        highest = min(highest, _weigh_likely(found, logit, total, weights))
+        pieces = logit if highest == total else (*logit, highest - total)
+        agreement = _logistic(total)
+        ranked.append(RankedCandidate(one.id, _logistic(highest), pieces, agreement, found.met))
     return ranked if every_one else drop_weak(ranked)
 
 
@@ -174,10 +179,20 @@ def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
     return [piece / _STEP for piece in pieces]
 
 
-def _weigh_held(each: Evidence) -> float:
-    """The logit by what is held of what is asked; to ask or to sum up costs what it always does."""
-    costs = _ASKS * each.asks + _LABEL * each.label
-    return _HELD_FACTOR * (each.held - _HELD) - costs / _STEP
+def _weigh_likely(
+    each: Evidence, logit: Sequence[float], total: float, weights: RerankWeights
+) -> float:
+    """The logit of the score, which compares queries, of that of the order, which puts one's in it.
+
+    It is by the agreement, with a row of words as far as that is the question, or by what is held
+    of what is asked.
+    """
+    likely = total - logit[_RUN_PIECE] * (1 - each.run)
+    if each.held:
+        costs = _ASKS * each.asks + _LABEL * each.label  # to ask, to sum up: as always
+        held = _HELD_FACTOR * (each.held - _HELD) - costs / _STEP
+        likely = max(likely, weights.similarity * held + sum(logit[-_PREFERENCES:]))
+    return min(likely, _SURE + _BEYOND * (likely - _SURE))
 
 
 def _score_preferences(

@@ -19,6 +19,7 @@ from memory_mcp.domain.search import Filters, SearchFields
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
 from memory_mcp.words.dates import find_dates
+from memory_mcp.words.table import WordTable
 from memory_mcp.words.terms import extract_terms, find_pieces, fold, make_phase_term, split_terms
 
 _YEAR_DIGITS: Final = 4
@@ -242,13 +243,21 @@ _CONTAINED_LENGTH_MIN: Final = 5
 _CONTAINED_SHARE_MIN: Final = 0.6
 """How much of the longer term the shorter must be, to be meant by it."""
 _TWO_ERRORS_LENGTH_MIN: Final = 8
+_ENDINGS: Final = compile_later(r"(?:ung|ungen|en|e|er|es|em|t|et|te|ten|end)$")
+_PARTICIPLE: Final = compile_later(
+    r"^un(?=.{4})|^((?:ab|an|auf|aus|bei|durch|ein|fest|frei|her|hin|hoch|los|mit|nach|nieder|um|unter|vor|weg"
+    r"|weiter|wieder|zu|zuruck|zusammen|uber)?)ge(?=.{3})"
+)
 
 
-def suggest_terms(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def suggest_terms(
+    term: str, similar: Sequence[tuple[str, int]], table: WordTable
+) -> tuple[str, ...]:
     """Those of the similar terms that may be meant, best first; each comes with its records.
 
-    Meant may be a term with a slip or two in it, or one that contains the other, as identifiers
-    contain their parts.
+    Meant may be a term with a slip or two in it, one that contains the other, as identifiers
+    contain their parts, or, if the table does not know it, a compound or another form of the word,
+    as German makes them: a common word of English is neither because of some letters.
     """
     # scripts that write words with pairs of characters have no slips
     spelled = all(letter < "\u0e00" or "\u1e00" <= letter < "\u2000" for letter in term)
@@ -264,6 +273,8 @@ def suggest_terms(term: str, similar: Sequence[tuple[str, int]]) -> tuple[str, .
             guesses.append((errors + 0.5 * (other[0] != term[0]), -records, other))
         elif _contains(term, other):
             guesses.append((allowed + 1.0, -records, other))
+        elif table.find_signs(other) is None and _is_form(term, other):
+            guesses.append((allowed + 1.5, -records, other))
     guesses.sort()
     fewest = guesses[0][0] if guesses else 0
     return tuple(other for errors, _, other in guesses if errors < fewest + 1)[:_ALTERNATIVES_MAX]
@@ -291,6 +302,22 @@ def count_edits(one: str, other: str, most: int) -> int:
             return most + 1
         before, last = last, current
     return last[-1]
+
+
+def _is_form(term: str, other: str) -> bool:
+    """Whether the other is a compound of it, or the same verb or noun with another ending."""
+    if other.startswith(term) or term.startswith(other):
+        return min(len(term), len(other)) >= _GUESSED_LENGTH_MIN
+    if other.endswith(term) or term.endswith(other):
+        return min(len(term), len(other)) >= _CONTAINED_LENGTH_MIN
+    root = _find_root(term)
+    return len(root) >= _GUESSED_LENGTH_MIN and root == _find_root(other)
+
+
+def _find_root(term: str) -> str:
+    """What German forms have in common: "einruck" of "einruckung" and "eingeruckt"."""
+    bare = _ENDINGS.sub("", term)
+    return _PARTICIPLE.sub(lambda found: found[1] or "", bare) if bare != term else bare
 
 
 def _contains(one: str, other: str) -> bool:

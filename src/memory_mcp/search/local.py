@@ -32,9 +32,9 @@ from memory_mcp.ranking.query import (
     expand_query,
     keep_rarest_terms,
     parse_query,
-    select_rarest,
     suggest_terms,
 )
+from memory_mcp.ranking.related import list_near, rank_far, select_far, select_near
 from memory_mcp.words.table import load_word_table
 
 _NEIGHBOURS_OF_MAX: Final = 20
@@ -45,11 +45,6 @@ _CANDIDATES_MIN: Final = 20
 
 _QUOTES_MAX: Final = 10
 """Records that hold the whole question word for word."""
-
-_RELATED_TERMS_MAX: Final = 12
-"""Words near to each word of the question."""
-_RELATED_MATCHES_MAX: Final = 300
-"""Related words are searched, the rarest first, until together they are in so many records."""
 
 _UNKNOWN_TERMS_MAX: Final = 8
 """Unknown terms of a question for which similar spellings are looked up."""
@@ -135,6 +130,7 @@ async def find_local(
                 bank,
                 words,
                 partial(_find_by_words, bank, question, corpus, view=view, share=share),
+                partial(_find_far, bank, question, corpus, view=view, filters=filters),
                 vectors,
                 view=view,
                 filters=filters,
@@ -215,7 +211,7 @@ async def _expand_question(
 
     Those of the related words are among them: one visit to an index costs more than some terms.
     """
-    related = _list_related(question)
+    related = list_near(question, load_word_table())
     corpora = await gather_all(
         bank.index.corpus({*question.every, *related}, view) for bank in banks
     )
@@ -232,16 +228,6 @@ async def _expand_question(
     return question, await gather_all(bank.index.corpus(every, view) for bank in banks)
 
 
-def _list_related(question: Query) -> frozenset[str]:
-    """The words that mean much the same as one of the question."""
-    table = load_word_table()
-    return frozenset(
-        other
-        for term in question.terms
-        for other in table.find_nearest(term.text, _RELATED_TERMS_MAX)
-    )
-
-
 async def _find_substitutes(
     banks: Sequence[MemoryBank], terms: Sequence[str], view: View
 ) -> Mapping[str, Sequence[str]]:
@@ -255,8 +241,9 @@ async def _find_substitutes(
         return {}
     corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
     counts = _add_corpora(corpora).counts
+    table = load_word_table()
     return {
-        term: suggest_terms(term, [(name, n) for name in found if (n := counts[name])])
+        term: suggest_terms(term, [(name, n) for name in found if (n := counts[name])], table)
         for term, found in similar.items()
     }
 
@@ -278,12 +265,29 @@ async def _find_by_words(
         if corpus.records <= share:  # so few that each can be compared
             others = await bank.index.newest(view, filters, share)
         else:
-            related = _list_related(question).difference(question.every)
-            few = select_rarest({t: corpus.counts[t] for t in related}, _RELATED_MATCHES_MAX)
+            few = select_near(question, corpus, load_word_table())
             others = await bank.index.match(few, corpus, view, filters, share) if few else ()
         quoted = await quoting
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
     return list({one.id: one for one in (*quoted, *turns)}.values())
+
+
+async def _find_far(
+    bank: MemoryBank,
+    question: Query,
+    corpus: CorpusStatistics,
+    share: int,
+    *,
+    view: View,
+    filters: Filters,
+) -> Sequence[Candidate]:
+    """The records with words far from those of the question, where no nearer ones are left."""
+    if corpus.records <= share:  # each is a candidate
+        return ()
+    far = rank_far(question, corpus, load_word_table())
+    known = await bank.index.corpus(far, view)
+    few = select_far(far, known.counts)
+    return await bank.index.match(few, known, view, filters, share) if few else ()
 
 
 async def _find_quotes(
@@ -299,6 +303,7 @@ async def _collect_candidates(
     bank: MemoryBank,
     words: Sequence[Candidate],
     find_by_words: Callable[..., Awaitable[Sequence[Candidate]]],
+    find_far: Callable[[int], Awaitable[Sequence[Candidate]]],
     vectors: QueryVectors | None,
     *,
     view: View,
@@ -307,6 +312,8 @@ async def _collect_candidates(
 ) -> _BankCandidates:
     """The bank's candidates. What does not stand on this commit takes no place from what does."""
     choose = partial(_choose_candidates, bank, vectors=vectors, view=view, share=share)
+    if not vectors and len(words) < share:
+        words = [*words, *await find_far(share)]
     candidates = await choose(words, filters=filters)
     if view.away and len(candidates) == share:
         here = replace(filters, away=view.away)

@@ -143,17 +143,34 @@ def drop_unanswered(clean: CleanTurns) -> CleanTurns:
     """
     exchanges: list[list[Turn]] = [[]]
     for turn in clean.turns:
-        if turn.role == "user" and _only_asks(turn, clean.recalled):
+        if turn.role == "user" and _begins_exchange(turn, clean.recalled):
             exchanges.append([])
         exchanges[-1].append(turn)
-    answered = [each for each in exchanges[1:] if _has_answer(each[1:], clean.recalled)]
-    kept = [turn for exchange in (exchanges[0], *answered) for turn in exchange]
+    kept = [turn for each in exchanges if _is_kept(each, clean.recalled) for turn in each]
     return CleanTurns(tuple(kept), clean.recalled)
 
 
-def _only_asks(turn: Turn, recalled: frozenset[str]) -> bool:
-    sorts = {_find_sort(said) for said in _informative_sentences(turn, recalled)}
-    return sorts == {"question"}
+def _is_kept(exchange: Sequence[Turn], recalled: frozenset[str]) -> bool:
+    """Whether it is more than a question without an answer."""
+    first = exchange[0] if exchange else None
+    if first is None or first.role != "user":
+        return True
+    sorts = _find_sorts(first, recalled)
+    only_asks = bool(sorts) and all(sort == "question" for sort in sorts)
+    return not only_asks or _has_answer(exchange[1:], recalled)
+
+
+def _begins_exchange(turn: Turn, recalled: frozenset[str]) -> bool:
+    """Whether a turn of the user only asks or orders.
+
+    One that states something belongs to what was before: it may be the answer.
+    """
+    sorts = _find_sorts(turn, recalled)
+    return bool(sorts) and sorts <= {"question", "action"}
+
+
+def _find_sorts(turn: Turn, recalled: frozenset[str]) -> frozenset[ChatterClass | None]:
+    return frozenset(_find_sort(said) for said in _informative_sentences(turn, recalled))
 
 
 def _has_answer(turns: Sequence[Turn], recalled: frozenset[str]) -> bool:

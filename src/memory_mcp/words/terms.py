@@ -5,7 +5,8 @@ letter. No part of a text is ever syntax to the index. Memories and queries both
 module, so that their terms agree.
 
 An identifier (`parseUserConfig`, `src/app/main.py`) gives a term for the whole and one for each
-part. Scripts without spaces give overlapping pairs of characters.
+part; a path also one for each of its last ends (`app/main.py`, `main.py`). Scripts without spaces
+give overlapping pairs of characters.
 
 The stemmer is Porter's (M. F. Porter, "An algorithm for suffix stripping", Program 14, 1980) after
 a table of irregular English forms. It runs over words of every language, on both sides.
@@ -37,7 +38,7 @@ wake woke woken; wear wore worn; win won; write wrote written; do does did done;
 child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice;
 goose geese; wife wives; life lives; knife knives; leaf leaves; shelf shelves; half halves;
 wolf wolves; datum data; index indices; matrix matrices; vertex vertices; analysis analyses;
-crisis crises; better best good; worse worst bad
+crisis crises; deploy deployment deployments; better best good; worse worst bad
 """
 
 _VOWELS: Final = frozenset("aeiou")
@@ -191,6 +192,9 @@ _ASCII_PIECE: Final = compile_later(_PIECE.format(r"\w"))
 """The same where no letter has a mark, compiled in a fifth of the time."""
 _DROPPED: Final = compile_later(rf"[{_MARKS}]")
 _SEPARATOR: Final = compile_later(r"[_.:/\\@&+,-]+")
+_FOLDER: Final = compile_later(r"[/\\]+")
+_ENDS_MAX: Final = 3
+"""Ends of a path by which it is found: nobody types more of it."""
 _JOINT: Final = compile_later(
     r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])"
 )
@@ -255,10 +259,18 @@ def split_terms(piece: str) -> tuple[str, ...]:
     words = [part for part in _SEPARATOR.split(piece) if part.strip("'\u2019")]
     for word in words:
         found |= dict.fromkeys(_split_word(word))
-    joined = _APOSTROPHE.sub("", "".join(words))
-    if len(words) > 1 and len(joined) <= TERM_CHARS_MAX and not joined.isdigit():
-        found |= dict.fromkeys((stem(fold(joined)),))
+    for end in (words, *_list_ends(piece)):
+        joined = _APOSTROPHE.sub("", "".join(end))
+        if len(end) > 1 and len(joined) <= TERM_CHARS_MAX and not joined.isdigit():
+            found |= dict.fromkeys((stem(fold(joined)),))
     return tuple(term[:TERM_CHARS_MAX] for term in found if term)
+
+
+def _list_ends(piece: str) -> Iterator[list[str]]:
+    """The words of the file's name that a path ends in, and of the folders right before it."""
+    names = _FOLDER.split(piece)[1:][-_ENDS_MAX:]
+    for start in reversed(range(len(names))):
+        yield [part for name in names[start:] for part in _SEPARATOR.split(name) if part]
 
 
 def _split_number(piece: str) -> Iterator[str]:
