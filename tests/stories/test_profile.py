@@ -130,7 +130,7 @@ async def test_a_denial_takes_the_fact_away_and_no_other(workspace: Workspace) -
     denied = await say(workspace, "I no longer live in Berlin.")
 
     assert await lines(workspace) == ["Occupation: nurse"]
-    assert denied.similar[0].relation == "outdated"
+    assert denied.similar[0].relation == "similar"  # a nurse still
     assert denied.notes == ("Taken out of the profile: City: Berlin.",)
     await say(workspace, "I live in Berlin.")
     assert await lines(workspace) == ["City: Berlin", "Occupation: nurse"]

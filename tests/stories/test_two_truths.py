@@ -1,5 +1,7 @@
 """Two truths: a newer value goes first, the older one is marked, and none is silent."""
 
+from math import exp
+
 import pytest
 from command_line import Run, as_json
 from doors import Era, Json, add, agent, call, read
@@ -75,14 +77,39 @@ async def test_what_disputes_is_reported_as_such(settings: Settings, era: Era) -
 
 
 async def test_a_value_of_a_part_is_no_contradiction(settings: Settings, era: Era) -> None:
-    """Staging says nothing of production."""
+    """Staging says nothing of production; and of two statements one still holds."""
     async with agent(settings, era) as client:
-        await add(client, "The server has 4 GB RAM and sits in Oslo.")
+        both = await add(client, "The server has 4 GB RAM and sits in Oslo.")
         newer = await call(client, "add_memory", content="The server now has 8 GB RAM.")
+        city, memory = [
+            await call(client, "search_memories", query=query)
+            for query in ("does the server sit in Oslo?", "how much RAM has the server?")
+        ]
         near = await call(client, "add_memory", content="The staging server has 8 GB RAM.")
 
-    assert "It contradicts" in newer["message"]
+    assert _similar(newer) == [(both, "similar")]
+    assert city["results"][0]["memoryId"] == both
+    assert "outdated_by" not in str(city)
+    assert [hit["memoryId"] for hit in memory["results"]] == [newer["memoryId"], both]
     assert "contradicts" not in str(near)
+
+
+async def test_a_change_of_one_thing_leaves_its_sibling_where_it_is(
+    settings: Settings, era: Era
+) -> None:
+    """The question names the sibling; whoever asks for what changed gets what holds now."""
+    async with agent(settings, era) as client:
+        await add(client, "Staging runs on PostgreSQL 14.")
+        sibling = await add(client, "Production runs on PostgreSQL 14.")
+        new = await add(client, "Staging now runs on PostgreSQL 16.")
+        told = [
+            await call(client, "search_memories", query=f"which postgres runs on {name}")
+            for name in ("production", "staging")
+        ]
+
+    assert [found["results"][0]["memoryId"] for found in told] == [sibling, new]
+    marked = [hit for found in told for hit in found["results"] if hit.get("outdated_by")]
+    assert sibling not in [hit["memoryId"] for hit in marked]
 
 
 async def test_a_change_of_which_nothing_is_known_is_said(settings: Settings, era: Era) -> None:
@@ -449,3 +476,16 @@ async def test_the_receipt_of_a_change_names_nothing_unrelated(
 
     assert (replaced["replaced"], replaced.get("similar")) == ([port], None)
     assert _similar(outdated) == [(yarn, "outdated")]
+
+
+def test_what_takes_a_score_says_what_that_adds(run: Run) -> None:
+    """The question names the older value alone; the parts of each score add up to it."""
+    as_json(run, "add", YARN)
+    new = as_json(run, "add", PNPM)["memoryId"]
+    found = as_json(run, "search", "which packages come from yarn", "--why")["results"]
+
+    assert found[0]["memoryId"] == new
+    assert found[0]["parts"]["newer"] > 0
+    for hit in found:
+        summed = 1 / (1 + exp(-sum(hit["parts"].values())))
+        assert summed == pytest.approx(hit["score"], abs=0.01)

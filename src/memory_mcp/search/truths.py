@@ -39,6 +39,7 @@ from memory_mcp.text.truths import (
     join_title,
     mark_truths,
     may_bear,
+    split_outdated,
     tells_change,
     tells_changes,
     weigh_answers,
@@ -62,9 +63,11 @@ _ANSWERS_MAX: Final = 8
 """Of the ranked so many may answer the question, though they are not shown."""
 _ANSWER_MIN: Final = 0.1
 """Share of the best score below which nothing answers the same question."""
-_ANSWERS_FROM: Final = 0.0
+_ANSWERS_FROM: Final = -0.5
 """The logit from which on a later statement answers a question anew."""
 _ASKED_RARITY: Final = 10.0
+_ASKED_MORE_MAX: Final = 0.5
+"""So much more of what is asked, by rarity, an older one may hold than what replaces it."""
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
@@ -214,6 +217,8 @@ def mark_hits(
         if min(scores.get(each.id, 0.0) for each in (older, newer)) < _ANSWER_MIN * best:
             return False
         old, new = join_title(older, newer), join_title(newer, older)
+        if _asks_for_the_old(query, old, new):
+            return False
         if not (older.id in fields and newer.id in fields):
             close = min(scores[older.id], scores[newer.id]) >= _CLOSE_MIN * best
             return close and answers_anew(query, old, new)
@@ -228,6 +233,29 @@ def mark_hits(
     others = [hit.record for hit in hits if hit.record.id in away]
     marks = [mark_truths(each, replaces if scores else None, outlines) for each in (here, others)]
     return [_mark(hit, marks[hit.record.id in away]) for hit in hits]
+
+
+def _asks_for_the_old(query: str, old: str, new: str) -> bool:
+    """Whether the older one is what is asked for, though the newer one may change some of it.
+
+    It alone holds more of what is asked, or what of it still holds does.
+    """
+    parts = split_outdated(old, new)
+    if parts is None:
+        return _compare_asked(query, old, new) > _ASKED_MORE_MAX
+    return _compare_asked(query, *reversed(parts)) >= 0
+
+
+def _compare_asked(query: str, one: str, other: str) -> float:
+    """How much more of what is asked one text holds than another, by how rare that is."""
+    asked = frozenset(extract_terms(query))
+    ours, theirs = (asked & frozenset(extract_terms(text)) for text in (one, other))
+    return _tell(ours - theirs) - _tell(theirs - ours)
+
+
+def _tell(terms: Collection[str]) -> float:
+    table = load_word_table()
+    return sum(table.get_rarity(term) for term in sorted(terms)) / _ASKED_RARITY
 
 
 def describe_nearness(
@@ -248,17 +276,14 @@ def describe_nearness(
     less = min(weigh(theirs), weigh(ours)) or 1.0
     asked = frozenset(extract_terms(query))
 
-    def tell(terms: Collection[str]) -> float:
-        return sum(table.get_rarity(term) for term in sorted(terms)) / _ASKED_RARITY
-
     return {
         "old of best": earlier / (best or 1.0),
         "new of best": later / (best or 1.0),
         "old score": earlier,
         "new score": later,
         "shared": weigh(theirs & ours) / less,
-        "asked of the new": tell(asked & ours - theirs),
-        "asked of the old": tell(asked & theirs - ours),
+        "asked of the new": _tell(asked & ours - theirs),
+        "asked of the old": _tell(asked & theirs - ours),
     }
 
 
@@ -295,8 +320,7 @@ def order_by_truth(
     for hit in found:
         holder = given_up.get(hit.record.id, hit.record.id)
         if holder in own or holder in taking:
-            score = max(marked[holder].score or 0.0, hit.score or 0.0)
-            holding.setdefault(holder, replace(marked[holder], score=score))
+            holding.setdefault(holder, _take_score(marked[holder], hit))
     outdated = [hit for hit in found if hit.record.id in given_up]
     return [*_put_talk_last(list(holding.values())), *outdated][:limit]
 
@@ -316,6 +340,15 @@ def _put_former_first(found: Sequence[Hit], every: Sequence[Hit]) -> list[Hit]:
             placed.setdefault(each.record.id, replace(each, score=score))
         placed.setdefault(hit.record.id, hit)
     return list(placed.values())
+
+
+def _take_score(newer: Hit, hit: Hit) -> Hit:
+    """The newer one with the score of the hit that it stands for, and what that adds to its own."""
+    if (hit.score or 0.0) <= (newer.score or 0.0):
+        return newer
+    gain = sum(hit.parts.values()) - sum(newer.parts.values())
+    parts = {**newer.parts, "newer": gain} if hit.parts else newer.parts
+    return replace(newer, score=hit.score, parts=parts)
 
 
 def _is_quoted(query: str, old: Hit, new: Hit | None) -> bool:

@@ -227,7 +227,7 @@ class _Reader:
             return value.tokens
         token = tokens[at]
         match _find_role(token.folded):
-            case "we":
+            case "we" if token.text != "US":  # the country's, not ours
                 self.by_us = True
             case "copula" | "past copula" as role:
                 self.copulas += 1
@@ -241,7 +241,7 @@ class _Reader:
             case "mark" | "and" as role:
                 self.set_off = True
                 self.lists = self.lists or role == "and"
-            case None:
+            case None | "we":
                 self._add(*self._read_word(token))
         return 1
 

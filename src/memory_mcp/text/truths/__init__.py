@@ -17,6 +17,7 @@ from memory_mcp.text.truths.compare import (
     find_contradicted,
     list_other_values,
     says_change,
+    split_outdated,
 )
 from memory_mcp.text.truths.marks import Marks, drop_outdated, join_title, mark_truths
 from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline, tells_changes
@@ -41,6 +42,7 @@ __all__ = [
     "may_relate",
     "pack_outline",
     "says_change",
+    "split_outdated",
     "tells_change",
     "tells_changes",
     "weigh_answers",

@@ -17,6 +17,7 @@ from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.text.tables import matches
 from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
 from memory_mcp.text.truths.frames import Frame, read_frames
+from memory_mcp.text.truths.siblings import find_siblings
 
 _KINDS: Final[Mapping[str, frozenset[str]]] = {
     "asks_who": frozenset({"name"}),
@@ -62,6 +63,7 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
         "other family": _has_other_family(theirs, ours),
         "happened": all(frame.past for frame in theirs),
         "only one supposes": supposed,
+        "siblings": all(find_siblings(o, n) for o in theirs for n in ours),
         "of one thing": any(not _find_difference(o, n, asked) for o in theirs for n in ours),
     }
     return {name: float(holds) for name, holds in found.items()}
@@ -72,7 +74,7 @@ def tells_change(features: Features) -> bool:
 
     A hint does where both are of one thing, and near to the question. What happened stays so.
     """
-    if features["happened"]:
+    if features["happened"] or features["siblings"]:
         return False
     near = min(features["old of best"], features["new of best"]) >= _HINTED_MIN
     hinted = features["hints"] and features["of one thing"] and near
@@ -127,6 +129,8 @@ def _find_difference(old: Frame, new: Frame, asked: frozenset[str]) -> str:
         return limit
     if has_other_head(old, new):
         return "another head"
+    if siblings := find_siblings(old, new):
+        return siblings
     said = (old.about - old.subject) & (new.about - new.subject)
     if said and old.subject and new.subject and not old.subject & new.about:
         return "the same of another subject"

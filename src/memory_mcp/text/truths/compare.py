@@ -9,17 +9,17 @@ A mark hides nothing, so a yes is given more often than two memories become one 
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
 from memory_mcp.frozen import frozen
 from memory_mcp.text.merge.clauses import cut_out_statements
-from memory_mcp.text.merge.reading import NOT, Word, opposites, toggles
+from memory_mcp.text.merge.reading import NOT, Word, stem, toggles
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.merge.vetoes import compare_titles
-from memory_mcp.text.tables import load_pattern, matches
+from memory_mcp.text.tables import load_pattern, load_table, matches
 from memory_mcp.text.truths.frames import (
     Frame,
     families,
@@ -28,6 +28,7 @@ from memory_mcp.text.truths.frames import (
     split_statements,
     words,
 )
+from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
 
 SLOT_WORDS_MAX: Final = 6
 _COMPARED_KEPT: Final = 8_192
@@ -37,6 +38,7 @@ _UNLIKE: Final = frozenset({"time", "size", "often", "place", "name"})
 _OTHERS_MAX: Final = 60
 _SHARED_MIN: Final = 0.6
 """Of what the old statement is about, so much must the new one speak of, if it has no subject."""
+_STEM_CHARS_MIN: Final = 5
 _BEGINNING: Final = 2
 """Sentences whose first words are the same begin alike."""
 
@@ -88,11 +90,53 @@ class Slot(NamedTuple):
 @lru_cache(maxsize=_COMPARED_KEPT)
 def compare_statements(old: str, new: str) -> Truth:
     """What the later statement makes of the earlier one."""
-    found = [compare_frames(o, n) for o in read_frames(old) for n in read_frames(new)]
-    nothing = Independent("there is nothing to compare")
-    truth = min(found, key=lambda each: _RANKS.index(type(each)), default=nothing)
+    found = _compare_each(old, new)
+    truth = min(
+        (truth for _, truth in found), key=_rank, default=Independent("there is nothing to compare")
+    )
+    if isinstance(truth, Outdates) and _list_kept(found):
+        truth = Related(f"a part of it is outdated: {truth.reason}")
     titled = None if isinstance(truth, Independent) else compare_titles(new, old)
     return Independent(titled.reason) if isinstance(titled, Different) else truth
+
+
+def split_outdated(old: str, new: str) -> tuple[str, str] | None:
+    """What of the old text the new one brings up to date, and what still holds; None if not both.
+
+    A memory of which a part still holds is not outdated.
+    """
+    found = _compare_each(old, new)
+    kept = _list_kept(found)
+    gone = [frame.text for frame, truth in found if isinstance(truth, Outdates)]
+    return (" ".join(gone), " ".join(kept)) if gone and kept else None
+
+
+def _compare_each(old: str, new: str) -> list[tuple[Frame, Truth]]:
+    """What the later text makes of each statement of the earlier one."""
+    ours, nothing = read_frames(new), Independent("there is nothing to compare")
+    return [
+        (frame, min([compare_frames(frame, n) for n in ours], key=_rank, default=nothing))
+        for frame in read_frames(old)
+    ]
+
+
+def _rank(truth: Truth) -> int:
+    return _RANKS.index(type(truth))
+
+
+def _list_kept(found: Sequence[tuple[Frame, Truth]]) -> list[str]:
+    """The statements that still hold, and say something without the others."""
+    return [
+        frame.text
+        for at, (frame, truth) in enumerate(found)
+        if not isinstance(truth, Outdates) and not (at and _leans(frame))
+    ]
+
+
+def _leans(frame: Frame) -> bool:
+    """Whether a statement only says more of what stands before it."""
+    first = frame.words[0]
+    return first.text.casefold() in merge_words("leaning") or first.kind == "join"
 
 
 def find_contradicted(old: str, new: str) -> tuple[str, tuple[str, ...]] | None:
@@ -130,8 +174,8 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     verdict = compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
         return verdict
-    if not limit and (reason := _find_ended(old, new, shared)):
-        return Outdates(reason)
+    if not limit and (ended := _find_ended(old, new, shared)):
+        return ended
     if isinstance(verdict, Independent) and (limit or not (old.sourced and new.sourced)):
         return verdict
     return _compare_reshaped(old, new, shared) or verdict or Independent("two things")
@@ -151,7 +195,7 @@ def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
 
 def _cut_out(old: Frame, new: Frame) -> Iterator[Frame]:
     """The statements about the old subject that stand in the new sentence."""
-    if old.subject and old.subject <= new.about:
+    if old.subject and old.subject <= new.about and not new.several:
         for text in cut_out_statements(new.sentence.text, old.sentence.text):
             yield read_frame(text)
         if found := load_pattern("truths", "holder_within").search(new.sentence.text):
@@ -168,13 +212,7 @@ def find_limit(old: Frame, new: Frame) -> str:
         return "one of several"
     if old.general != new.general:
         return "a rule and an exception"
-    gone, come = (
-        one.exclusive - other.about - other.stated for one, other in ((old, new), (new, old))
-    )
-    groups = frozenset[int]().union(*(opposites()[key] for key in gone))
-    if any(groups & opposites()[key] for key in come):
-        return "two of a kind that are not the same"
-    return ""
+    return "two of a kind that are not the same" if are_exclusive(old, new) else ""
 
 
 def _is_value(key: str) -> bool:
@@ -189,14 +227,28 @@ def _compare_skeletons(old: Frame, new: Frame) -> Truth | None:
         return _decide(old, new, "one denies the other") if _denies(old, new) else None
     if old.keys == new.keys:
         return Independent("the same words")
+    if old.negations and _exchanges(old.sentence.keys, new.sentence.keys):
+        return _decide(old, new, "what is denied is said, and the other way round")
     slot = _find_slot(old, new)
     return _judge_slot(old, new, slot) if slot else None
 
 
 def _denies(old: Frame, new: Frame) -> bool:
     """Whether the new sentence begins as the old one, but for a negation."""
-    ours, theirs = (frame.sentence.keys[: len(old.keys) + 1] for frame in (new, old))
-    return [key for key in ours if key != NOT] == [key for key in theirs if key != NOT]
+    little = {NOT, *words("words", "always")}
+    ours, theirs = (
+        [key for key in frame.sentence.keys[: len(old.keys) + 1] if key not in little]
+        for frame in (new, old)
+    )
+    return bool(theirs) and ours == theirs
+
+
+def _exchanges(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether two words have changed their places: "tabs, not spaces", "spaces, not tabs"."""
+    if len(old) != len(new):
+        return False
+    pairs = [(ours, theirs) for ours, theirs in zip(new, old, strict=True) if ours != theirs]
+    return len(pairs) == len({*pairs[0]}) and pairs[0] == pairs[1][::-1] if pairs else False
 
 
 def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
@@ -204,11 +256,14 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
         return Independent("one says more")
     if old.negations:
         return Independent("each denies something else")
-    if _changes_two_things(old, slot):
+    opposite = _is_opposite(old, slot)
+    if not opposite and _changes_two_things(old, slot):
         return None
     in_subject = slot.at < max(old.predicate, 1) or any(w.after_copula for w in slot.old[1:])
-    in_subject = in_subject and not _is_bound(old, slot)
-    one = _is_holder(old, slot) if in_subject else _judge_values(old, slot)
+    in_subject = in_subject and not (_is_bound(old, slot) or _counts_subject(slot))
+    one = _is_holder(old, slot) if in_subject else opposite or _judge_values(old, slot)
+    if one is None and _is_alike(slot):
+        one = matches("truths", "now", new.text.casefold()) or None
     if one is None:
         return Related(f"{slot}, or there are several")
     if one:
@@ -220,6 +275,31 @@ def _is_bound(old: Frame, slot: Slot) -> bool:
     """Whether it is the figure that bounds the subject: "uploads larger than 20 MB"."""
     figures = _find_dimensions(slot.old) & _find_dimensions(slot.new)
     return bool(figures and slot.at and old.keys[slot.at - 1] in words("words", "bounds"))
+
+
+def _is_alike(slot: Slot) -> bool:
+    """Whether both sides are said in the same way, and neither is what is done."""
+    old, new = slot.old[0], slot.new[0]
+    return old.after_copula == new.after_copula and "verb" not in (old.kind, new.kind)
+
+
+def _counts_subject(slot: Slot) -> bool:
+    """Whether it is how many there are: "two approvals are required"."""
+    figures = all(word.dimension == "count" for word in (*slot.old, *slot.new))
+    return figures and not slot.at and len(slot.old) == len(slot.new) == 1
+
+
+def _is_opposite(old: Frame, slot: Slot) -> bool:
+    """Whether one word stands for its opposite, and not in the subject: "include", "exclude"."""
+    if len(slot.old) != 1 or len(slot.new) != 1 or slot.at < max(old.predicate, 1):
+        return False
+    both = {slot.old[0].key, slot.new[0].key}
+    return any(both <= group for group in _opposites())
+
+
+@cache
+def _opposites() -> Sequence[frozenset[str]]:
+    return [frozenset(map(stem, g.split())) for g in load_table("truths")["groups"]["opposites"]]
 
 
 def _decide(old: Frame, new: Frame, reason: str) -> Outdates | Disputes:
@@ -285,10 +365,23 @@ def _changes_two_things(old: Frame, slot: Slot) -> bool:
 
 def _tells_two_things(slot: Slot) -> bool:
     """Whether each side is a thing and what limits it: "keys on the 1st", "logs on the 15th"."""
-    return slot.old[0].key != slot.new[0].key and all(
+    if slot.old[0].key == slot.new[0].key:
+        return False
+    if all(
         len(side) > 1 and side[0].kind in ("verb", "word") and side[1].kind == "preposition"
         for side in (slot.old, slot.new)
-    )
+    ):
+        return True
+    ends = [_split_at_scope(side) for side in (slot.old, slot.new)]
+    return all(ends) and ends[0] != ends[1]
+
+
+def _split_at_scope(side: Sequence[Word]) -> str:
+    """What stands behind what limits it, in the middle of a value: "black for Python"."""
+    for at, word in enumerate(side[1:-1], 1):
+        if word.key in words("words", "scopes") and side[at + 1].kind != "value":
+            return side[at + 1].key
+    return ""
 
 
 def _is_holder(old: Frame, slot: Slot) -> bool:
@@ -348,14 +441,16 @@ def _is_predicate(old: Frame, slot: Slot) -> bool:
 
 
 def _judge_figures(old: Frame, slot: Slot, *, listed: bool) -> bool | None:
+    if not slot.at:
+        return not (old.past or old.sentence.event)
     before = old.words[slot.at - 1]
-    label = slot.at == 1 and not old.predicate and not slot.old[0].set_off  # "rule 3 of the house"
+    label = slot.at == 1 and not (old.predicate or slot.old[0].set_off or before.kind == "verb")
     follows = old.words[slot.at + len(slot.old) :][:1]
     counted = bool(follows) and follows[0].kind in ("word", "name")
     names = merge_words("references") | words("words", "labels")
     label = label or (before.key in names and not counted and not slot.old[0].after_copula)
     if label or old.past or old.sentence.event:
-        return False  # "ticket 12", and what happened may have happened twice
+        return False  # "rule 3 of the house", "ticket 12"; what happened may have happened twice
     return not (listed and not follows and _find_dimensions(slot.old) <= {"count", "day"})
 
 
@@ -383,31 +478,72 @@ def _join_before(frame: Frame, slot: Slot) -> str:
     return " ".join(said).casefold()
 
 
-def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> str:
-    """Why what the old sentence says is over, if the new one says that something changed; or ""."""
-    if not new.changes:
-        return ""
-    if old.subject and old.subject <= new.ended:
-        return "what it is about is over"
+def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> Outdates | Related | None:
+    """What is over by the new sentence, if it says that something changed.
+
+    What it says is over for something of its own ends only what the old sentence says of that.
+    """
+    if not new.changes or _ends_elsewhere(old, new):
+        return None
+    topic = new.topic
     figures = frozenset[str]().union(*old.values.values())
-    over = new.ended & ((old.about | figures) - old.subject)
-    if over and (len(shared | over) > 1 or _has_name(old, over) or old.keys[-1] in over):
-        return f"it says that {', '.join(sorted(over))} is over"
-    names = old.values.get("name", frozenset()) - old.subject
+    whole = bool(old.subject) and old.subject <= new.ended
+    if whole and not topic and any(w.kind == "value" for w in old.words[old.predicate :]):
+        return Related("a figure of what is over")
+    over = new.ended & ((old.about | figures) - (frozenset() if whole else old.subject))
+    named = over and (len(shared | over) > 1 or _has_name(old, over) or old.keys[-1] in over)
+    if not (whole or named):
+        return _find_changed_name(old, new)
+    listed = list_enumerated(old)
+    if listed & (over | topic) and listed - over - topic:
+        return Related(f"of several, {', '.join(sorted(over))} is over")
+    return Outdates(f"it says that {', '.join(sorted(over))} is over")
+
+
+def _find_changed_name(old: Frame, new: Frame) -> Outdates | None:
+    """Whether something changed for who stands in the old sentence as its value."""
+    names = old.values.get("name", frozenset()) - old.subject - families().keys()
     others = new.values.get("name", frozenset()) - old.about
-    if names & new.about and not old.where - new.where and (old.subject & new.about or others):
-        return f"something changed for {', '.join(sorted(names & new.about))}"
-    return ""
+    told = names & new.about and not old.where - new.where and (old.subject & new.about or others)
+    if not told or find_siblings(old, new, names | others) or list_enumerated(old) & names:
+        return None
+    return Outdates(f"something changed for {', '.join(sorted(names & new.about))}")
+
+
+def _ends_elsewhere(old: Frame, new: Frame) -> bool:
+    """Whether the new sentence says so of a topic that is not the old one's."""
+    topic = new.topic
+    return bool(topic and old.about - new.ended) and not _is_about(old, new, topic)
+
+
+def _is_about(old: Frame, new: Frame, topic: frozenset[str]) -> bool:
+    """Whether the old sentence speaks of the topic of the new one, and of no sibling of it."""
+    near = any(_is_same_stem(one, other) for one in topic for other in old.about)
+    for key, follows in zip(new.keys, new.words[1:], strict=False):
+        if key in new.ended - old.about and follows.article:  # "no longer edit the wiki"
+            return False
+    return near and not find_siblings(old, new, new.ended)
+
+
+def _is_same_stem(one: str, other: str) -> bool:
+    """Whether the shorter one begins the longer one: "format", "formatter"."""
+    short, long = sorted((one, other), key=len)
+    return one == other or (len(short) >= _STEM_CHARS_MIN and long.startswith(short))
 
 
 def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth | None:
     """The verdict on sentences of other skeletons, by what they are about and by their values."""
     kinds = _find_other_values(old, new)
     same = _has_same_subject(old, new, shared) and not has_other_head(old, new)
-    if kinds and same and new.changes and not old.where - new.where:
-        return Outdates(f"another {kinds[0]}")
+    if siblings := find_siblings(old, new, _list_value_words(kinds, (old, new))):
+        return Related(siblings) if shared else Independent(siblings)
+    opposite = _turns_opposite(old, new)
+    if new.changes and (opposite or (kinds and same and not old.where - new.where)):
+        return Outdates("the opposite" if opposite else f"another {kinds[0]}")
     sourced = (old.sourced or new.sourced) and (new.changes or not _is_made_alike(old, new))
+    apart = old.subject and new.subject and not old.subject & new.about
     both = sourced and old.sourced and new.sourced
+    sourced = sourced and (both or not apart)
     if kinds and kinds != ["name"] and sourced and len(shared) > 1 - both:
         return Disputes(f"another {kinds[0]}")
     near = 2 * len(shared) >= min(len(old.about), len(new.about))
@@ -416,6 +552,23 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
     if new.changes and (shared or kinds):
         return Related("it says that something changed")
     return Related("they speak of the same") if len(shared) > 1 else None
+
+
+def _list_value_words(kinds: Sequence[str], frames: Sequence[Frame]) -> frozenset[str]:
+    """The words of the values of these kinds."""
+    keys = [key for frame in frames for kind in kinds for key in frame.values.get(kind, ())]
+    return frozenset(part for key in keys for part in (key, *map(stem, key.split())))
+
+
+def _turns_opposite(old: Frame, new: Frame) -> bool:
+    """Whether all that differs but for verbs is a word for its opposite: "dark mode", "light"."""
+    ours, theirs = (
+        {key for word, key in zip(frame.words, frame.keys, strict=True) if word.kind != "verb"}
+        for frame in (new, old)
+    )
+    gone, come = theirs - ours, ours - theirs
+    one = len(gone) == len(come) == 1 and bool(ours & theirs & old.about)
+    return one and any(gone | come <= group for group in _opposites())
 
 
 def _is_made_alike(old: Frame, new: Frame) -> bool:
@@ -466,12 +619,25 @@ def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
     if old.subject and old.values.get("name", frozenset()) & new.about:
         return bool(old.subject & new.about)
     if old.subject:
-        return old.subject <= new.about
+        own = new.subject and not new.subject & old.about
+        return old.subject <= (new.about - _find_targets(new) if own else new.about)
     return bool(shared) and len(shared) >= _SHARED_MIN * len(old.about - _find_value_words(old))
 
 
+def _find_targets(frame: Frame) -> frozenset[str]:
+    """The words behind "to": what the subject was changed to, and nothing of what it is."""
+    return frozenset(
+        key
+        for key, before in zip(frame.keys[1:], frame.words, strict=False)
+        if before.key in words("words", "targets")
+    )
+
+
 def _find_value_words(frame: Frame) -> frozenset[str]:
-    return frozenset(key for key in frame.about if _is_value(key))
+    """The words of what is said, not of what it is said of."""
+    placed = {stem(word) for key in frame.values.get("place", ()) for word in key.split()}
+    said = placed | words("singles", "verbs")
+    return frozenset(key for key in frame.about if _is_value(key) or key in said)
 
 
 def has_other_head(old: Frame, new: Frame) -> bool:

@@ -6,7 +6,7 @@ of `data/truths.toml`; the words of a sentence are those that merging compares, 
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from memory_mcp.frozen import frozen
@@ -33,7 +33,11 @@ _FRAMES_MAX: Final = 8
 _FRAMES_KEPT: Final = 2_048
 _PART_CHARS_MIN: Final = 4
 _ENDED_WORDS_MAX: Final = 3
-_PARTS: Final = compile_later(r"[\W_]+")
+_PLACES: Final = compile_later(r"[^\W_]{3,}")
+"""The parts of an identifier that may name a place; "io" names none."""
+_RULES: Final = compile_later(r"(?i)[;,]\s+(?=(?:never|always|do not|don't|nie|niemals|immer)\b)")
+"""Where a rule begins that is no part of what stands before it."""
+_CLAUSES: Final = compile_later(r"[,;:]\s")
 
 
 @frozen
@@ -75,6 +79,11 @@ class Frame:
     def ended(self) -> frozenset[str]:
         """The words of what it says is over."""
         return self._ended[0]
+
+    @cached_property
+    def topic(self) -> frozenset[str]:
+        """For what it says that something is over; empty: for all, or it says no such thing."""
+        return _find_topic(self) if self.ended else frozenset()
 
     @cached_property
     def changes(self) -> bool:
@@ -135,7 +144,9 @@ def read_frames(text: str) -> tuple[Frame, ...]:
     """
     if split_day(text).timed:
         return ()
-    return tuple(frame for each in split_statements(text) if (frame := read_frame(each)).words)
+    parts = (part for each in split_statements(text) for part in _RULES.split(each))
+    frames = (read_frame(part) for part in islice(parts, _FRAMES_MAX))
+    return tuple(frame for frame in frames if frame.words)
 
 
 @lru_cache(maxsize=_FRAMES_KEPT)
@@ -168,7 +179,7 @@ def read_frame(text: str) -> Frame:
             part
             for word, key in zip(found, keys, strict=True)
             if word.kind != "verb"
-            for part in (map(stem, _PARTS.split(key)) if word.kind == "identifier" else (key,))
+            for part in (map(stem, _PLACES.findall(key)) if word.kind == "identifier" else (key,))
             if part in places() or part in words("words", "holders")
         ),
         values=values,
@@ -206,7 +217,7 @@ def split(key: str) -> Iterable[str]:
 def _is_content(word: Word, key: str) -> bool:
     return (
         word.kind not in ("preposition", "join", "not", "value")
-        and key not in words("words", "little")
+        and (key not in words("words", "little") or (word.text.isupper() and len(word.text) > 1))
         and key not in merge_words("pronouns")
         and not key.startswith("@")
     )
@@ -249,13 +260,56 @@ def _names_whom(found: Sequence[Word], at: int, *, german: bool) -> bool:
     return before is None or before.kind != "preposition" or before.key in words("words", "agents")
 
 
+def _find_topic(frame: Frame) -> frozenset[str]:
+    """Of what the clause speaks that says so: its subject, what was moved, "for the reports"."""
+    places = [at for at, key in enumerate(frame.keys) if not frame.ended.isdisjoint(split(key))]
+    if not places:  # it was read as what follows from the change
+        return frame.subject
+    first = places[0]
+    clause = _find_clause(frame.words, first)
+    swapped = matches("truths", "swapped", _fold(frame.text))
+    moved = first > 0 and frame.words[first - 1].key in words("words", "away")
+    found = set[str]()
+    subject = True
+    for at in clause:
+        word, before = frame.words[at], frame.words[at - 1] if at > clause[0] else None
+        subject = subject and word.kind != "verb" and not word.after_copula
+        scoped = before is not None and before.key in words("words", "scopes")
+        named = at < first and (swapped or ((moved or subject) and word.kind != "verb"))
+        if named or (scoped and word.kind != "verb"):
+            found.add(frame.keys[at])
+    if swapped:
+        found -= frame.values.get("name", frozenset()) | families().keys()
+    return frozenset(found & frame.about) - frame.ended - words("words", "turns")
+
+
+def _find_clause(found: Sequence[Word], at: int) -> range:
+    """The places of the words between the commas around this one."""
+    breaks = [n for n, word in enumerate(found) if word.set_off and not word.after_copula]
+    first = max((n for n in breaks if n <= at), default=0)
+    return range(first, min((n for n in breaks if n > at), default=len(found)))
+
+
 def _find_ended(low: str) -> tuple[frozenset[str], bool]:
     """The words of what is over: "Airflow is gone", "instead of the train"; and if it says so."""
     over = list(load_pattern("truths", "over").finditer(low))
-    named = [match["after"] for match in load_pattern("truths", "ended").finditer(low)]
-    named += [" ".join(low[: match.start()].split()[-_ENDED_WORDS_MAX:]) for match in over]
-    found = (word.strip(".,;:'") for phrase in named for word in phrase.split())
+    ended = load_pattern("truths", "ended").finditer(low)
+    named = [_cut_phrase(match.group(match.lastindex or 0).split()) for match in ended]
+    before = [_CLAUSES.split(low[: match.start()])[-1].split() for match in over]
+    named += [_cut_phrase(each[: -_ENDED_WORDS_MAX - 1 : -1]) for each in before]
+    found = (word.strip(".,;:'") for phrase in named for word in phrase)
     keys = {each for word in found for each in split(stem(word))}
-    little = words("words", "little") | merge_words("dropped") | merge_words("prepositions")
+    little = words("words", "little") | merge_words("dropped") | merge_words("negations")
     ended = frozenset(_synonyms().get(key, key) for key in keys - little)
     return ended, bool(over and ended)
+
+
+def _cut_phrase(found: Iterable[str]) -> Iterable[str]:
+    """The words up to the first preposition: beyond it stands where, or for what."""
+    stops = _list_stops()
+    return takewhile(lambda word: word not in stops, found)
+
+
+@cache
+def _list_stops() -> frozenset[str]:
+    return merge_words("prepositions") | merge_words("joins")
