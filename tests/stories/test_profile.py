@@ -594,19 +594,19 @@ async def test_a_fact_that_was_hidden_by_itself_stays_hidden(workspace: Workspac
     assert await lines(workspace) == []
 
 
-async def test_the_receipt_of_what_is_known_tells_what_became_of_the_profile(
+async def test_the_receipt_of_what_returns_tells_what_became_of_the_profile(
     workspace: Workspace,
 ) -> None:
     """Nothing that is written goes without a word."""
-    await say(workspace, "I live in Berlin.")
+    first = await say(workspace, "I live in Berlin.")
     moved = await say(workspace, "I moved to Hamburg.")
-    again = await repeat(workspace, "I live in Berlin.")
+    again = await say(workspace, "I live in Berlin.")
 
     assert again.notes == (
         f"In the profile now: City: Berlin (instead of 'Hamburg' from {moved.record.id}).",
     )
     message = render_receipt(again)["message"]
-    assert message.startswith("Known already, so no memory was written. ")
+    assert message.startswith(f"Stored. It takes the place of {first.record.id} ")
     assert message.endswith(f" {again.notes[0]}")
 
 

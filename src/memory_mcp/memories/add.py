@@ -212,10 +212,11 @@ async def _store_draft(
             outcome = await _write(bank, record, decision, second, view, stated=stated)
     if outcome is None:
         return None
+    returns = outcome.record.content in outcome.repeats  # what it says of the user is news again
     notes = (
         *outcome.notes,
         *cited,
-        *await sync_profile(workspace, outcome.record, outcome.replaced),
+        *await sync_profile(workspace, outcome.record, () if returns else outcome.replaced),
         *await describe_line(workspace, outcome.record, frozenset({record.id})),
         *await describe_sealed_phase(workspace, timeline, record.phase, once=True),
         *await describe_pending(workspace),

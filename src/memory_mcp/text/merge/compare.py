@@ -34,6 +34,8 @@ SAME: Final = "the same words"
 LESS: Final = "it says less"
 """The reason of a restatement that leaves something out of the old sentence."""
 
+_NARROWED: Final = "one holds only there, then or for some"
+
 _WORDS_MAX: Final = 120
 """A longer sentence is a list, a log or a table."""
 _NAME_WORDS_MAX: Final = 2
@@ -142,7 +144,7 @@ def _find_unclear_edit(
     if any(_narrows(edit.new, new) for edit in added) or any(
         _narrows(edit.old, old) for edit in removed
     ):
-        return "one holds only there, then or for some"
+        return _NARROWED
     return "both say something that the other does not" if added and removed else ""
 
 
@@ -544,7 +546,9 @@ def _compare_negated(new: Sentence, old: Sentence, negations: int) -> Verdict:
             verdict = Updated("one denies the other, with a reason")
         case Updated() | Extended():
             verdict = Different("one denies something else")
-        case Unsure() if _replaces_one_object(ours, theirs):
+        case Unsure(reason) if _replaces_one_object(ours, theirs) or (
+            reason == _NARROWED and len(ours.words) > len(theirs.words)
+        ):
             verdict = Different("one denies something else")
         case other:
             verdict = other
