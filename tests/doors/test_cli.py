@@ -31,7 +31,7 @@ def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     status, out, error = run("search", "orders")
     assert (status, error) == (0, "")
     assert out == (
-        "0.76 Orders: Orders live in\n     PostgreSQL.\n"
+        "0.59 Orders: Orders live in\n     PostgreSQL.\n"
         f"     [decision, storage, db, sql] {record['id'][-8:]}\n(words+table)\n"
     )
     found = as_json(run, "search", "orders", "--category", "storage", "--tag", "db",
