@@ -91,8 +91,8 @@ class Case(NamedTuple):
     none: Features
     wanted: bool
     instructs: bool
-    asked: Array
-    told: Sequence[Array]
+    asked: Array = np.zeros(0)
+    told: Sequence[Array] = ()
 
 
 class Cases(NamedTuple):

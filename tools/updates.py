@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from bearing import MODEL, Case, Learnt, lay_out, learn, measure_likelihoods
+from bearing import MODEL, Case, Learnt, dump, lay_out, learn, measure_likelihoods
 
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -179,11 +179,8 @@ def learn_of(told: Sequence[Told]) -> Learnt:
 def judge(told: Sequence[Told], learnt: Learnt) -> dict[str, list[tuple[int, int, int]]]:
     """Of each sort: how many came, the right one named, and how many named, along the curve."""
     there = [each for each in told if each.case.candidates]
-    laid = lay_out(
-        [each.case for each in there], list(learnt.memory), [name for name in learnt.none if name]
-    )
-    memory, none = (np.array(list(each.values())) for each in learnt)
-    likely = measure_likelihoods(laid, memory, none)[:, :-1]
+    laid = lay_out([each.case for each in there], learnt.names, learnt.of_none)
+    likely = measure_likelihoods(laid, learnt.weights)[:, :-1]
     order = np.argsort(-likely, axis=1)[:, :NAMED_MAX]
     best = np.take_along_axis(likely, order, axis=1)
     bears = np.take_along_axis(laid.bears, order, axis=1)
@@ -251,7 +248,8 @@ def main() -> None:
             print(reader)
             judge_hands(hands)
         else:
-            figures[reader] = learn_of([each for told in hands.values() for each in told])._asdict()
+            learnt = dump(learn_of([each for told in hands.values() for each in told]))
+            figures[reader] = {name: learnt[name] for name in ("memory", "none")}
     if not given.judge:
         WEIGHTS.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", "utf-8")
 
