@@ -60,7 +60,7 @@ MODEL: Final = "minilm-l6-v2"
 """What `minilm` is called in the identity of its vectors."""
 OF_MODELS: Final = frozenset({"nearer"})
 """What speaks for a memory only where a model has read it."""
-FROM: Final = {WORDS: 0.55, MODEL: 0.6}
+FROM: Final = {WORDS: 0.6, MODEL: 0.65}
 """The likelihood from which on a memory is shown: one of 20 is wrong there."""
 CURVE: Final = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
 STEPS: Final = 300
