@@ -22,11 +22,12 @@ import math
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
+from keeping import measure_meaning
 from numpy.typing import NDArray
 
 ROOT: Final = Path(__file__).parents[1]
@@ -73,11 +74,10 @@ SHRINK: Final = 2.0
 """How much each weight is drawn to 0."""
 SHRINK_ASKED: Final = 1.0
 """The same for the direction of prompts that nothing bears on."""
-SIGNS: Final = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * 2.0 - 1.0
-"""The eight signs of every byte."""
 
 Array = NDArray[np.float64]
 Vectors = NDArray[np.float32]
+_Told = TypeVar("_Told")
 
 
 class Case(NamedTuple):
@@ -158,24 +158,10 @@ async def read_prompt(
     meaning = (
         np.frombuffer(matches.asked, "<f4").astype(float)
         if told
-        else measure_meaning(matches.question.row)
+        else measure_meaning(matches.question.row) / math.sqrt(words.BITS)  # its length is ~1
     )
     instructs = sort_prompt(text) == "instruction"
     return Case(candidates, none, bool(asked["wanted"]), instructs, meaning, told)
-
-
-def measure_meaning(terms: Sequence[str]) -> Array:
-    """The signs of these terms, added up as `words.table.measure_along` does; its length is ~1."""
-    table = words.load_word_table()
-    found, square = np.zeros(words.BITS), 0.0
-    for term in terms:
-        signs = table.find_signs(term)
-        if signs is not None:
-            rarity = table.get_rarity(term)
-            square += rarity * rarity
-            row = np.frombuffer(signs.to_bytes(words.BITS // 8), np.uint8)
-            found += rarity * SIGNS[row].ravel()
-    return found / math.sqrt(square * words.BITS) if square else found
 
 
 def list_names(features: Sequence[Features]) -> list[str]:
@@ -345,27 +331,39 @@ async def read_hands(embedder: EmbedderName, model_home: Path | None) -> dict[st
         }
 
 
-def main() -> None:
-    """Judge each hand by the others, or learn of all and write."""
-    parser = argparse.ArgumentParser(description="Learn which memory bears on a prompt.")
+def run(
+    about: str,
+    weights: Path,
+    read: Callable[[EmbedderName, Path | None], Coroutine[Any, Any, Mapping[str, Sequence[_Told]]]],
+    judge: Callable[[Mapping[str, Sequence[_Told]]], None],
+    describe: Callable[[str, Sequence[_Told]], dict[str, Any]],
+) -> None:
+    """Judge each hand by the others, or learn of all and write: by words, and by the model.
+
+    `describe` says what a reader learns of the cases of all hands, as it is written.
+    """
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--model-home", type=Path, metavar="DIR", help="with models/minilm in it")
     parser.add_argument("--judge", action="store_true")
     given = parser.parse_args()
     readers: list[tuple[str, EmbedderName, Path | None]] = [(WORDS, "none", None)]
     if given.model_home:
         readers.append((MODEL, "minilm", given.model_home))
-    figures: dict[str, Any] = json.loads(WEIGHTS.read_text("utf-8"))
+    figures: dict[str, Any] = json.loads(weights.read_text("utf-8")) if weights.exists() else {}
     for reader, embedder, model_home in readers:
-        hands = asyncio.run(read_hands(embedder, model_home))
+        hands = asyncio.run(read(embedder, model_home))
         if given.judge:
             print(reader)
-            judge_hands(hands)
+            judge(hands)
         else:
-            every = [case for cases in hands.values() for case in cases]
-            figures[reader] = {"from": FROM[reader], **dump(learn(every))}
+            figures[reader] = describe(reader, [each for told in hands.values() for each in told])
     if not given.judge:
-        WEIGHTS.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", "utf-8")
+        weights.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def _describe(reader: str, every: Sequence[Case]) -> dict[str, Any]:
+    return {"from": FROM[reader], **dump(learn(every))}
 
 
 if __name__ == "__main__":
-    main()
+    run("Learn which memory bears on a prompt.", WEIGHTS, read_hands, judge_hands, _describe)

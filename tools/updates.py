@@ -15,8 +15,6 @@ what the others taught, with every likelihood of `CURVE` from which on a memory 
 values of which the older one is named, and how many are named of near misses and of others.
 """
 
-import argparse
-import asyncio
 import json
 import sys
 import tempfile
@@ -26,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from bearing import MODEL, Case, Learnt, dump, lay_out, learn, measure_likelihoods
+from bearing import Case, Learnt, dump, lay_out, learn, measure_likelihoods, run
 
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -41,7 +39,6 @@ from memory_mcp.domain.record import Draft  # noqa: E402
 from memory_mcp.engine.head import load_head, make_view, make_writing  # noqa: E402
 from memory_mcp.text.drafts import build_record  # noqa: E402
 from memory_mcp.text.truths import says_change  # noqa: E402
-from memory_mcp.text.truths.updates import WORDS  # noqa: E402
 
 DATA: Final = ROOT / "benchmarks" / "data"
 WEIGHTS: Final = ROOT / "src" / "memory_mcp" / "text" / "data" / "updates.json"
@@ -232,27 +229,10 @@ async def read_hands(embedder: EmbedderName, model_home: Path | None) -> dict[st
     return hands
 
 
-def main() -> None:
-    """Judge each hand by the others, or learn of all and write."""
-    parser = argparse.ArgumentParser(description="Learn what a new memory brings up to date.")
-    parser.add_argument("--model-home", type=Path, metavar="DIR", help="with models/minilm in it")
-    parser.add_argument("--judge", action="store_true")
-    given = parser.parse_args()
-    readers: list[tuple[str, EmbedderName, Path | None]] = [(WORDS, "none", None)]
-    if given.model_home:
-        readers.append((MODEL, "minilm", given.model_home))
-    figures: dict[str, Any] = json.loads(WEIGHTS.read_text("utf-8")) if WEIGHTS.exists() else {}
-    for reader, embedder, model_home in readers:
-        hands = asyncio.run(read_hands(embedder, model_home))
-        if given.judge:
-            print(reader)
-            judge_hands(hands)
-        else:
-            learnt = dump(learn_of([each for told in hands.values() for each in told]))
-            figures[reader] = {name: learnt[name] for name in ("memory", "none")}
-    if not given.judge:
-        WEIGHTS.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", "utf-8")
+def _describe(_reader: str, every: Sequence[Told]) -> dict[str, Any]:
+    learnt = dump(learn_of(every))
+    return {name: learnt[name] for name in ("memory", "none")}
 
 
 if __name__ == "__main__":
-    main()
+    run("Learn what a new memory brings up to date.", WEIGHTS, read_hands, judge_hands, _describe)
