@@ -210,8 +210,9 @@ async def decide_duplicate(
     if not set(new.supersedes) - tombstones:  # else the caller has judged already
         try:
             found = await find_candidates(bank, new, view, workspace.policy.merging)
-            if not known or _is_contradicted(known[0], _select_here(workspace, found)):
-                decision = await _compare(workspace, new, found, view, until)
+            candidates = [each for each in found if find_mark(workspace, each.record) is None]
+            if not known or _is_contradicted(known[0], candidates):
+                decision = await _compare(workspace, new, candidates, view, until)
         except StoreError as error:  # what cannot be compared is stored
             if not known:
                 decision = Insert(notes=(f"It was not compared with what is known: {error}",))
@@ -226,27 +227,19 @@ async def decide_duplicate(
 async def _compare(
     workspace: Workspace,
     new: Record,
-    found: Sequence[DuplicateCandidate],
+    candidates: Sequence[DuplicateCandidate],
     view: View,
     until: float,
 ) -> Skip | Insert | Merge:
-    """What becomes of a memory by what stands on this commit.
+    """What becomes of a memory by the candidates that stand on this commit.
 
     What is known and was contradicted since is renewed: said again, it is the newest word.
     """
-    candidates = _select_here(workspace, found)
     judged = await _judge_candidates(workspace, candidates, view, until)
     for candidate, verdict in judged:
         if isinstance(verdict, Restated) and not _is_contradicted(candidate.record, candidates):
             return Skip(candidate.record)
     return await _merge_same_facts(workspace, new, candidates, judged, until)
-
-
-def _select_here(
-    workspace: Workspace, found: Iterable[DuplicateCandidate]
-) -> list[DuplicateCandidate]:
-    """Those that stand on this commit."""
-    return [each for each in found if find_mark(workspace, each.record) is None]
 
 
 def _is_contradicted(known: Record, candidates: Iterable[DuplicateCandidate]) -> bool:
