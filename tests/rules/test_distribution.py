@@ -10,7 +10,7 @@ from paths import ROOT
 
 from memory_mcp.clients.plans import PACKAGE, PROGRAM
 
-_PLACES = ("src", "docs", "integrations", ".claude-plugin", "tests", "benchmarks", ".ci")
+_PLACES = ("src", "docs", "integrations", ".claude-plugin", "tests", "benchmarks")
 _FETCHES = re.compile(
     r"memory-mcp(?:\[|==|>=|~=| @ |@\d)"
     r"|\b(?:pip|pipx|uv)\b[^\n`;&|]*? (?:install|run|inject|upgrade|add|--spec)"
@@ -21,7 +21,9 @@ _FETCHES = re.compile(
 
 
 def _files() -> Iterator[Path]:
+    """What is ours: beside `.ci/run` lies the virtual environment that it makes."""
     yield from (path for path in ROOT.iterdir() if path.is_file() and path.name != ".git")
+    yield ROOT / ".ci" / "run"
     for place in _PLACES:
         yield from (path for path in (ROOT / place).rglob("*") if path.is_file())
 
