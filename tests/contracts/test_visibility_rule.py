@@ -94,7 +94,7 @@ async def compare(
     filters=FILTERS,
     query=QUERIES,
 )
-@settings(max_examples=depth(15, 500))
+@settings(max_examples=depth(8, 500))
 async def test_every_query_agrees_with_the_pure_rule_on_any_records(
     part: int,
     new_index: Callable[[], SearchIndex],
@@ -143,7 +143,7 @@ STEPS = st.lists(
     query=QUERIES,
     steps=STEPS,
 )
-@settings(max_examples=depth(15, 500))
+@settings(max_examples=depth(8, 500))
 async def test_what_is_set_aside_is_seen_nowhere_and_comes_back_as_it_was(
     new_index: Callable[[], SearchIndex],
     *,

@@ -83,6 +83,7 @@ def _prepare(run: Run, name: str) -> list[str]:
     return [each.format(**named) for each in _RIGHT[name]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name",
     [

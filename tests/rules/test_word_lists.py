@@ -52,6 +52,7 @@ def _load_texts() -> list[str]:
 TEXTS: Final = _load_texts()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", TABLES, ids=lambda path: path.stem)
 def test_each_text_that_a_pattern_matches_holds_what_it_needs(source: Path) -> None:
     """Else a pattern would be silent about a text without having been asked."""
