@@ -44,8 +44,10 @@ HANDS: Final = {
     "strangers": ("open/truth_stores", "closed/truth_stores"),
     "our own": ("open/truth_stores_more",),
     "fresh": ("open/fresh-truth_stores",),
-    "fresh2": ("open/fresh2-truth_stores", "closed/fresh2-truth_stores"),
-    "fresh3": ("open/fresh3-truth_stores", "closed/fresh3-truth_stores"),
+    **{
+        f"fresh{number}": tuple(f"{half}/fresh{number}-truth_stores" for half in ("open", "closed"))
+        for number in (2, 3, 4, 5, 7)
+    },
     **{
         path.stem: (f"train/{path.stem}",)
         for path in sorted((DATA / "train").glob("*-truth_stores.json"))

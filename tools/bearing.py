@@ -52,7 +52,7 @@ HANDS: Final = {
     "our own": (DATA / "open" / "prompts_more.json",),
     **{
         hand: tuple(DATA / half / f"{hand}-prompts.json" for half in ("open", "closed"))
-        for hand in ("fresh", *(f"fresh{number}" for number in range(2, 9)))
+        for hand in ("fresh", *(f"fresh{number}" for number in range(2, 10)))
     },
     **{path.stem: (path,) for path in sorted((DATA / "train").glob("*-prompts.json"))},
 }

@@ -43,10 +43,12 @@ from memory_mcp.text.truths import says_change  # noqa: E402
 DATA: Final = ROOT / "benchmarks" / "data"
 WEIGHTS: Final = ROOT / "src" / "memory_mcp" / "text" / "data" / "updates.json"
 PAIRS: Final = (
-    *(f"{half}/{hand}" for hand in ("", "fresh-", *(f"fresh{n}-" for n in (2, 3, 4, 5, 7)))
+    *(f"{half}/{hand}" for hand in ("", "fresh-", *(f"fresh{n}-" for n in (2, 3, 4, 5, 7, 9)))
       for half in ("open", "closed")),
     *(f"train/t{n}-" for n in (1, 5, 9)),
 )  # fmt: skip
+LATEST: Final = "fresh10-"
+"""The hand by which the whole is judged: nothing is learnt of what it wrote."""
 OTHER_PROJECT: Final = "open/statements_biolab"
 """What is there beside the pairs of a hand that wrote no project."""
 NOTES: Final = "agent"
@@ -95,16 +97,21 @@ def list_stores() -> Iterator[Store]:
         yield Store(hand.rstrip("-") or "strangers", [*there], coming)
     notes = load_contents(DATA / f"{NOTES}.json")
     yield Store(NOTES, notes[:NOTES_THERE], [("notes", t, ()) for t in notes[NOTES_THERE:]])
-    projects = [load_contents(path) for path in sorted(DATA.glob("*/*statements_*.json"))]
+    projects = [load_contents(path) for path in list_files("statements_*.json")]
     for place, texts in enumerate(projects):
         others = [projects[(place + step) % len(projects)] for step in BESIDE]
         there = dict.fromkeys((*texts[::2], *others[0], *others[1]))
         coming = [("statements", text, ()) for text in texts[1::2] if text not in there]
         yield Store("statements", [*there], coming)
-    for path in sorted(DATA.glob("*/*truth_stores.json")):
+    for path in list_files("truth_stores.json"):
         for dated in json.loads(path.read_text("utf-8"))["stores"]:
             hand = path.stem.removesuffix("truth_stores").rstrip("-") or "strangers"
             yield Store(hand, [], list_dated(dated), grows=True)
+
+
+def list_files(ending: str) -> list[Path]:
+    """The files of all hands that may be learnt of."""
+    return [p for p in sorted(DATA.glob(f"*/*{ending}")) if not p.name.startswith(LATEST)]
 
 
 def list_dated(store: Mapping[str, Any]) -> list[tuple[str, str, Collection[str]]]:
