@@ -6,8 +6,9 @@ rival may rank too low to be a hit, so the candidates that share words with a hi
 What does not stand on this commit of git says nothing of what does, nor the other way round.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -71,6 +72,8 @@ _ASKED_MORE_MAX: Final = 0.5
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
+_RARITIES_KEPT: Final = 8_192
+"""A search weighs a thousand terms, most of which the one before it weighed, too."""
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 _NO_FIELDS: Final[Mapping[RecordId, SearchFields]] = MappingProxyType({})
 
@@ -172,24 +175,25 @@ def _tell_shares(
     hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
 ) -> dict[RecordId, float]:
     """The most that each other memory shares with a hit, by words that tell something."""
-    table = load_word_table()
-    every = frozenset[str]().union(*hits, *others.values())
-    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= TELLING_MIN}
-    telling = rarity.keys()
-
-    def weigh(terms: Collection[str]) -> float:
-        return sum([rarity[term] for term in terms])
-
-    theirs = [(mine, weigh(mine)) for terms in hits if (mine := telling & terms)]
+    weighed = [(terms, _weigh(terms)) for terms in hits]
     shares: dict[RecordId, float] = {}
     for id_, terms in others.items():
-        own, weight = telling & terms, 0.0
-        for mine, its in theirs:
-            if shared := own & mine:
-                weight = weight or weigh(own)
-                share = weigh(shared) / min(weight, its)
-                shares[id_] = max(shares.get(id_, 0.0), share)
+        own = _weigh(terms)
+        shared = [(_weigh(terms & mine), min(own, its)) for mine, its in weighed]
+        shares[id_] = max((both / least for both, least in shared if least), default=0.0)
     return shares
+
+
+def _weigh(terms: Iterable[str]) -> float:
+    """What these terms tell together."""
+    return sum(map(_tell_rarity, terms))
+
+
+@lru_cache(maxsize=_RARITIES_KEPT)
+def _tell_rarity(term: str) -> float:
+    """How telling a term is; 0 if most texts hold it."""
+    rarity = load_word_table().get_rarity(term)
+    return rarity if rarity >= TELLING_MIN else 0.0
 
 
 def _split(fields: SearchFields) -> frozenset[str]:
@@ -217,17 +221,16 @@ def mark_hits(
         if min(scores.get(each.id, 0.0) for each in (older, newer)) < _ANSWER_MIN * best:
             return False
         old, new = join_title(older, newer), join_title(newer, older)
-        if _asks_for_the_old(query, old, new):
-            return False
-        if not (older.id in fields and newer.id in fields):
-            close = min(scores[older.id], scores[newer.id]) >= _CLOSE_MIN * best
-            return close and answers_anew(query, old, new)
-        if not (tells_changes(fields[newer.id].outline) or hints_change(new)):
-            return False
-        told = describe_answers(query, old, new)
         pair = scores[older.id], scores[newer.id], best
-        told |= describe_nearness(query, fields[older.id], fields[newer.id], pair)
-        return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
+        if not (older.id in fields and newer.id in fields):
+            anew = min(pair) >= _CLOSE_MIN * best and answers_anew(query, old, new)
+        elif tells_changes(fields[newer.id].outline) or hints_change(new):
+            told = describe_answers(query, old, new)
+            told |= describe_nearness(query, fields[older.id], fields[newer.id], pair)
+            anew = tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
+        else:
+            return False
+        return anew and not _asks_for_the_old(query, old, new)
 
     here = [hit.record for hit in hits if hit.record.id not in away]
     others = [hit.record for hit in hits if hit.record.id in away]
@@ -265,15 +268,9 @@ def describe_nearness(
 
     `scores` are those of the earlier and of the later one, and the best of all.
     """
-    table = load_word_table()
     earlier, later, best = scores
-
-    def weigh(terms: Collection[str]) -> float:
-        rarities = [table.get_rarity(term) for term in sorted(terms)]
-        return sum(rarity for rarity in rarities if rarity >= TELLING_MIN)
-
     theirs, ours = _split(old), _split(new)
-    less = min(weigh(theirs), weigh(ours)) or 1.0
+    less = min(_weigh(theirs), _weigh(ours)) or 1.0
     asked = frozenset(extract_terms(query))
 
     return {
@@ -281,7 +278,7 @@ def describe_nearness(
         "new of best": later / (best or 1.0),
         "old score": earlier,
         "new score": later,
-        "shared": weigh(theirs & ours) / less,
+        "shared": _weigh(theirs & ours) / less,
         "asked of the new": _tell(asked & ours - theirs),
         "asked of the old": _tell(asked & theirs - ours),
     }
@@ -381,6 +378,8 @@ def _is_made_of(record: Record, talk: Record) -> bool:
 
 
 def _mark(hit: Hit, marks: Marks) -> Hit:
+    if hit.record.id not in marks.outdated and hit.record.id not in marks.disputed:
+        return hit
     return replace(
         hit,
         outdated_by=marks.outdated.get(hit.record.id, hit.outdated_by),
