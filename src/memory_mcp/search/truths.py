@@ -44,6 +44,7 @@ from memory_mcp.text.truths import (
     tells_change,
     tells_changes,
     weigh_answers,
+    weigh_most,
 )
 from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
@@ -98,17 +99,15 @@ async def load_by_truth(
         for place in matches.every[:_ANSWERS_MAX]
         if place.id not in own and tells_changes(matches.fields[place.id].outline)
     ]
-    answers, _ = await load_hits(beside, matches.home, view, len(beside))
     rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
-    home = {id_: bank for id_, (_, bank) in rivals.items()}
+    home = {**matches.home, **{id_: bank for id_, (_, bank) in rivals.items()}}
     outlines = {id_: each.outline for id_, each in matches.fields.items()}
     outlines |= {id_: each.outline for id_, (each, _) in rivals.items()}
 
     async def order(hits: Sequence[Hit]) -> list[Hit]:
-        bearing = _select_bearing(home, [hit.record.id for hit in hits], outlines)
-        others = [RankedCandidate(id_, 0.0) for id_ in bearing]
+        bearing = _select_bearing(rivals, [hit.record.id for hit in hits], outlines)
+        others = [*(RankedCandidate(id_, 0.0) for id_ in bearing), *beside]
         more, _ = await load_hits(others, home, view, len(others))
-        more += answers
         taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
         return order_by_truth(
             query, hits, more, limit,
@@ -118,8 +117,9 @@ async def load_by_truth(
 
     found = await order(hits)
     if any(hit.outdated_by for hit in found):  # their places are free
-        hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
-        found = await order(hits)
+        rest = [place for place in ranked if place.id not in own]
+        spare, lost = await load_hits(rest, home, view, _SPARE_MAX)
+        found, unreadable = await order([*hits, *spare]), unreadable | lost
     found = [replace(hit, same_words=_list_same_words(query, hit, matches)) for hit in found]
     return add_passages(found, matches, view), unreadable
 
@@ -216,6 +216,7 @@ def mark_hits(
         if agreed := hit.score if hit.agreement is None else hit.agreement:
             scores[hit.record.id] = agreed
     best = max(scores.values(), default=0.0)
+    asked = frozenset(extract_terms(query))
 
     def replaces(older: Record, newer: Record) -> bool:
         if min(scores.get(each.id, 0.0) for each in (older, newer)) < _ANSWER_MIN * best:
@@ -224,13 +225,15 @@ def mark_hits(
         pair = scores[older.id], scores[newer.id], best
         if not (older.id in fields and newer.id in fields):
             anew = min(pair) >= _CLOSE_MIN * best and answers_anew(query, old, new)
-        elif tells_changes(fields[newer.id].outline) or hints_change(new):
-            told = describe_answers(query, old, new)
-            told |= describe_nearness(query, fields[older.id], fields[newer.id], pair)
+        elif hints_change(new) or tells_changes(fields[newer.id].outline):
+            near = describe_nearness(asked, fields[older.id], fields[newer.id], pair)
+            if weigh_most(near) < _ANSWERS_FROM:  # mostly, and it spares to read them
+                return False
+            told = describe_answers(query, old, new) | near
             anew = tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
         else:
             return False
-        return anew and not _asks_for_the_old(query, old, new)
+        return anew and not _asks_for_the_old(asked, old, new)
 
     here = [hit.record for hit in hits if hit.record.id not in away]
     others = [hit.record for hit in hits if hit.record.id in away]
@@ -238,20 +241,19 @@ def mark_hits(
     return [_mark(hit, marks[hit.record.id in away]) for hit in hits]
 
 
-def _asks_for_the_old(query: str, old: str, new: str) -> bool:
+def _asks_for_the_old(asked: frozenset[str], old: str, new: str) -> bool:
     """Whether the older one is what is asked for, though the newer one may change some of it.
 
     It alone holds more of what is asked, or what of it still holds does.
     """
     parts = split_outdated(old, new)
     if parts is None:
-        return _compare_asked(query, old, new) > _ASKED_MORE_MAX
-    return _compare_asked(query, *reversed(parts)) >= 0
+        return _compare_asked(asked, old, new) > _ASKED_MORE_MAX
+    return _compare_asked(asked, *reversed(parts)) >= 0
 
 
-def _compare_asked(query: str, one: str, other: str) -> float:
+def _compare_asked(asked: frozenset[str], one: str, other: str) -> float:
     """How much more of what is asked one text holds than another, by how rare that is."""
-    asked = frozenset(extract_terms(query))
     ours, theirs = (asked & frozenset(extract_terms(text)) for text in (one, other))
     return _tell(ours - theirs) - _tell(theirs - ours)
 
@@ -262,17 +264,18 @@ def _tell(terms: Collection[str]) -> float:
 
 
 def describe_nearness(
-    query: str, old: SearchFields, new: SearchFields, scores: tuple[float, float, float]
+    asked: frozenset[str],
+    old: SearchFields,
+    new: SearchFields,
+    scores: tuple[float, float, float],
 ) -> dict[str, float]:
-    """How near two answers are to the query and to each other.
+    """How near two answers are to the terms of the query and to each other.
 
     `scores` are those of the earlier and of the later one, and the best of all.
     """
     earlier, later, best = scores
     theirs, ours = _split(old), _split(new)
     less = min(_weigh(theirs), _weigh(ours)) or 1.0
-    asked = frozenset(extract_terms(query))
-
     return {
         "old of best": earlier / (best or 1.0),
         "new of best": later / (best or 1.0),
