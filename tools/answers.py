@@ -38,6 +38,7 @@ from memory_mcp.search import truths  # noqa: E402
 from memory_mcp.search.local import Matches, find_local  # noqa: E402
 from memory_mcp.search.truths import describe_nearness, order_by_truth  # noqa: E402
 from memory_mcp.text.truths import asked, describe_answers, tells_change  # noqa: E402
+from memory_mcp.words.terms import extract_terms  # noqa: E402
 
 DATA: Final = ROOT / "benchmarks" / "data"
 HANDS: Final = {
@@ -142,7 +143,7 @@ def describe_pair(text: str, old: Hit, new: Hit, matches: Matches, best: float) 
     fields = matches.fields[old.record.id], matches.fields[new.record.id]
     scores = old.agreement or 0.0, new.agreement or 0.0, best
     told = describe_answers(text, old.record.content, new.record.content)
-    return told | describe_nearness(text, *fields, scores)
+    return told | describe_nearness(frozenset(extract_terms(text)), *fields, scores)
 
 
 def learn(pairs: Sequence[tuple[Features, bool]]) -> dict[str, float]:

@@ -11,8 +11,10 @@ from paths import DATA
 from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Kind, Record, Scope
+from memory_mcp.domain.search import Hit
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.ranking.analysis import make_encoder_text
+from memory_mcp.search.truths import mark_hits
 from memory_mcp.text.truths import (
     Disputes,
     Independent,
@@ -20,6 +22,7 @@ from memory_mcp.text.truths import (
     Related,
     answers_anew,
     compare_statements,
+    describe_answers,
     drop_outdated,
     list_other_values,
     mark_truths,
@@ -28,6 +31,8 @@ from memory_mcp.text.truths import (
     pack_outline,
     says_change,
     tells_change,
+    weigh_answers,
+    weigh_most,
 )
 
 OUTDATES: Final = [
@@ -487,3 +492,30 @@ def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     assert not tells_change(hinted | near | {"of one thing": 0.0})
     assert not tells_change(changed | near | {"happened": 1.0})
     assert not tells_change(changed | near | {"siblings": 1.0})
+
+
+def test_no_words_weigh_more_than_the_most_that_they_may() -> None:
+    """What a search settles without reading is settled as it would be by reading."""
+    near = {"old of best": 0.4, "new of best": 0.3, "new score": 0.2, "shared": 0.1}
+    most = weigh_most(near)
+
+    assert weigh_answers(near) < most
+    for old, new in OUTDATES:
+        assert weigh_answers(describe_answers("what is it now?", old, new) | near) <= most
+
+
+def test_two_of_which_one_hardly_answers_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of what a question finds does not answer it, and to read two takes long."""
+    old = _record(1, "On-call rotates weekly.")
+    new = _record(2, "Tobin has the pager from now on.")
+    fields = {record.id: make_fields(record) for record in (old, new)}
+    outlines = {id_: each.outline for id_, each in fields.items()}
+    asked = "who has the pager?"
+
+    def mark(agreement: float) -> list[RecordId | None]:
+        hits = [Hit(new, 0.9, agreement=0.9), Hit(old, agreement, agreement=agreement)]
+        return [hit.outdated_by for hit in mark_hits(hits, asked, outlines, fields)]
+
+    assert mark(0.9) == [None, new.id]
+    monkeypatch.delattr("memory_mcp.search.truths.describe_answers")
+    assert mark(0.1) == [None, None]

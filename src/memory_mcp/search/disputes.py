@@ -97,4 +97,4 @@ def _list_disputes(
             old = next(iter(marks.outdated), older)
             new = marks.outdated.get(old, newer)
             found.append(Dispute(records[old], records[new], outdated=bool(marks.outdated)))
-    return tuple(sorted(found, key=lambda each: each.newer.id, reverse=True))
+    return tuple(sorted(found, key=lambda each: (each.newer.id, each.older.id), reverse=True))

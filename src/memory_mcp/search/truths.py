@@ -6,8 +6,9 @@ rival may rank too low to be a hit, so the candidates that share words with a hi
 What does not stand on this commit of git says nothing of what does, nor the other way round.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -43,6 +44,7 @@ from memory_mcp.text.truths import (
     tells_change,
     tells_changes,
     weigh_answers,
+    weigh_most,
 )
 from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
@@ -71,6 +73,8 @@ _ASKED_MORE_MAX: Final = 0.5
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
+_RARITIES_KEPT: Final = 8_192
+"""A search weighs a thousand terms, most of which the one before it weighed, too."""
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 _NO_FIELDS: Final[Mapping[RecordId, SearchFields]] = MappingProxyType({})
 
@@ -95,17 +99,15 @@ async def load_by_truth(
         for place in matches.every[:_ANSWERS_MAX]
         if place.id not in own and tells_changes(matches.fields[place.id].outline)
     ]
-    answers, _ = await load_hits(beside, matches.home, view, len(beside))
     rivals = await _find_rivals(matches, [hit.record.id for hit in hits], view)
-    home = {id_: bank for id_, (_, bank) in rivals.items()}
+    home = {**matches.home, **{id_: bank for id_, (_, bank) in rivals.items()}}
     outlines = {id_: each.outline for id_, each in matches.fields.items()}
     outlines |= {id_: each.outline for id_, (each, _) in rivals.items()}
 
     async def order(hits: Sequence[Hit]) -> list[Hit]:
-        bearing = _select_bearing(home, [hit.record.id for hit in hits], outlines)
-        others = [RankedCandidate(id_, 0.0) for id_ in bearing]
+        bearing = _select_bearing(rivals, [hit.record.id for hit in hits], outlines)
+        others = [*(RankedCandidate(id_, 0.0) for id_ in bearing), *beside]
         more, _ = await load_hits(others, home, view, len(others))
-        more += answers
         taking = {hit.record.id for hit in more if matches_filters(hit.record, filters)}
         return order_by_truth(
             query, hits, more, limit,
@@ -115,8 +117,9 @@ async def load_by_truth(
 
     found = await order(hits)
     if any(hit.outdated_by for hit in found):  # their places are free
-        hits, unreadable = await load_hits(ranked, matches.home, view, limit + _SPARE_MAX)
-        found = await order(hits)
+        rest = [place for place in ranked if place.id not in own]
+        spare, lost = await load_hits(rest, home, view, _SPARE_MAX)
+        found, unreadable = await order([*hits, *spare]), unreadable | lost
     found = [replace(hit, same_words=_list_same_words(query, hit, matches)) for hit in found]
     return add_passages(found, matches, view), unreadable
 
@@ -172,24 +175,25 @@ def _tell_shares(
     hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
 ) -> dict[RecordId, float]:
     """The most that each other memory shares with a hit, by words that tell something."""
-    table = load_word_table()
-    every = frozenset[str]().union(*hits, *others.values())
-    rarity = {term: told for term in every if (told := table.get_rarity(term)) >= TELLING_MIN}
-    telling = rarity.keys()
-
-    def weigh(terms: Collection[str]) -> float:
-        return sum([rarity[term] for term in terms])
-
-    theirs = [(mine, weigh(mine)) for terms in hits if (mine := telling & terms)]
+    weighed = [(terms, _weigh(terms)) for terms in hits]
     shares: dict[RecordId, float] = {}
     for id_, terms in others.items():
-        own, weight = telling & terms, 0.0
-        for mine, its in theirs:
-            if shared := own & mine:
-                weight = weight or weigh(own)
-                share = weigh(shared) / min(weight, its)
-                shares[id_] = max(shares.get(id_, 0.0), share)
+        own = _weigh(terms)
+        shared = [(_weigh(terms & mine), min(own, its)) for mine, its in weighed]
+        shares[id_] = max((both / least for both, least in shared if least), default=0.0)
     return shares
+
+
+def _weigh(terms: Iterable[str]) -> float:
+    """What these terms tell together."""
+    return sum(map(_tell_rarity, terms))
+
+
+@lru_cache(maxsize=_RARITIES_KEPT)
+def _tell_rarity(term: str) -> float:
+    """How telling a term is; 0 if most texts hold it."""
+    rarity = load_word_table().get_rarity(term)
+    return rarity if rarity >= TELLING_MIN else 0.0
 
 
 def _split(fields: SearchFields) -> frozenset[str]:
@@ -212,22 +216,24 @@ def mark_hits(
         if agreed := hit.score if hit.agreement is None else hit.agreement:
             scores[hit.record.id] = agreed
     best = max(scores.values(), default=0.0)
+    asked = frozenset(extract_terms(query))
 
     def replaces(older: Record, newer: Record) -> bool:
         if min(scores.get(each.id, 0.0) for each in (older, newer)) < _ANSWER_MIN * best:
             return False
         old, new = join_title(older, newer), join_title(newer, older)
-        if _asks_for_the_old(query, old, new):
-            return False
-        if not (older.id in fields and newer.id in fields):
-            close = min(scores[older.id], scores[newer.id]) >= _CLOSE_MIN * best
-            return close and answers_anew(query, old, new)
-        if not (tells_changes(fields[newer.id].outline) or hints_change(new)):
-            return False
-        told = describe_answers(query, old, new)
         pair = scores[older.id], scores[newer.id], best
-        told |= describe_nearness(query, fields[older.id], fields[newer.id], pair)
-        return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
+        if not (older.id in fields and newer.id in fields):
+            anew = min(pair) >= _CLOSE_MIN * best and answers_anew(query, old, new)
+        elif hints_change(new) or tells_changes(fields[newer.id].outline):
+            near = describe_nearness(asked, fields[older.id], fields[newer.id], pair)
+            if weigh_most(near) < _ANSWERS_FROM:  # mostly, and it spares to read them
+                return False
+            told = describe_answers(query, old, new) | near
+            anew = tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
+        else:
+            return False
+        return anew and not _asks_for_the_old(asked, old, new)
 
     here = [hit.record for hit in hits if hit.record.id not in away]
     others = [hit.record for hit in hits if hit.record.id in away]
@@ -235,20 +241,19 @@ def mark_hits(
     return [_mark(hit, marks[hit.record.id in away]) for hit in hits]
 
 
-def _asks_for_the_old(query: str, old: str, new: str) -> bool:
+def _asks_for_the_old(asked: frozenset[str], old: str, new: str) -> bool:
     """Whether the older one is what is asked for, though the newer one may change some of it.
 
     It alone holds more of what is asked, or what of it still holds does.
     """
     parts = split_outdated(old, new)
     if parts is None:
-        return _compare_asked(query, old, new) > _ASKED_MORE_MAX
-    return _compare_asked(query, *reversed(parts)) >= 0
+        return _compare_asked(asked, old, new) > _ASKED_MORE_MAX
+    return _compare_asked(asked, *reversed(parts)) >= 0
 
 
-def _compare_asked(query: str, one: str, other: str) -> float:
+def _compare_asked(asked: frozenset[str], one: str, other: str) -> float:
     """How much more of what is asked one text holds than another, by how rare that is."""
-    asked = frozenset(extract_terms(query))
     ours, theirs = (asked & frozenset(extract_terms(text)) for text in (one, other))
     return _tell(ours - theirs) - _tell(theirs - ours)
 
@@ -259,29 +264,24 @@ def _tell(terms: Collection[str]) -> float:
 
 
 def describe_nearness(
-    query: str, old: SearchFields, new: SearchFields, scores: tuple[float, float, float]
+    asked: frozenset[str],
+    old: SearchFields,
+    new: SearchFields,
+    scores: tuple[float, float, float],
 ) -> dict[str, float]:
-    """How near two answers are to the query and to each other.
+    """How near two answers are to the terms of the query and to each other.
 
     `scores` are those of the earlier and of the later one, and the best of all.
     """
-    table = load_word_table()
     earlier, later, best = scores
-
-    def weigh(terms: Collection[str]) -> float:
-        rarities = [table.get_rarity(term) for term in sorted(terms)]
-        return sum(rarity for rarity in rarities if rarity >= TELLING_MIN)
-
     theirs, ours = _split(old), _split(new)
-    less = min(weigh(theirs), weigh(ours)) or 1.0
-    asked = frozenset(extract_terms(query))
-
+    less = min(_weigh(theirs), _weigh(ours)) or 1.0
     return {
         "old of best": earlier / (best or 1.0),
         "new of best": later / (best or 1.0),
         "old score": earlier,
         "new score": later,
-        "shared": weigh(theirs & ours) / less,
+        "shared": _weigh(theirs & ours) / less,
         "asked of the new": _tell(asked & ours - theirs),
         "asked of the old": _tell(asked & theirs - ours),
     }
@@ -381,6 +381,8 @@ def _is_made_of(record: Record, talk: Record) -> bool:
 
 
 def _mark(hit: Hit, marks: Marks) -> Hit:
+    if hit.record.id not in marks.outdated and hit.record.id not in marks.disputed:
+        return hit
     return replace(
         hit,
         outdated_by=marks.outdated.get(hit.record.id, hit.outdated_by),

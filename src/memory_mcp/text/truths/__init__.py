@@ -6,6 +6,7 @@ from memory_mcp.text.truths.asked import (
     hints_change,
     tells_change,
     weigh_answers,
+    weigh_most,
 )
 from memory_mcp.text.truths.compare import (
     Disputes,
@@ -46,4 +47,5 @@ __all__ = [
     "tells_change",
     "tells_changes",
     "weigh_answers",
+    "weigh_most",
 ]

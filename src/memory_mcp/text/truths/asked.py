@@ -86,6 +86,13 @@ def weigh_answers(features: Features) -> float:
     return weigh(features, load_answers())
 
 
+def weigh_most(features: Features) -> float:
+    """The highest logit of these features with any of `describe_answers`."""
+    figures = load_answers()
+    others = (weight for name, weight in figures.items() if name and name not in features)
+    return weigh(features, figures) + sum(max(weight, 0.0) for weight in others)
+
+
 def load_answers() -> Any:
     """The learnt figures."""
     return load_figures("memory_mcp.text", "answers")

@@ -87,17 +87,19 @@ class Slot(NamedTuple):
         return f"{_join(self.old)!r} became {_join(self.new)!r}"
 
 
-@lru_cache(maxsize=_COMPARED_KEPT)
+class _Comparison(NamedTuple):
+    """What is true of the earlier text, and what of it is outdated and still holds if not all is.
+
+    `parts` is None unless there are both.
+    """
+
+    truth: Truth
+    parts: tuple[str, str] | None
+
+
 def compare_statements(old: str, new: str) -> Truth:
     """What the later statement makes of the earlier one."""
-    found = _compare_each(old, new)
-    truth = min(
-        (truth for _, truth in found), key=_rank, default=Independent("there is nothing to compare")
-    )
-    if isinstance(truth, Outdates) and _list_kept(found):
-        truth = Related(f"a part of it is outdated: {truth.reason}")
-    titled = None if isinstance(truth, Independent) else compare_titles(new, old)
-    return Independent(titled.reason) if isinstance(titled, Different) else truth
+    return _compare(old, new).truth
 
 
 def split_outdated(old: str, new: str) -> tuple[str, str] | None:
@@ -105,10 +107,23 @@ def split_outdated(old: str, new: str) -> tuple[str, str] | None:
 
     A memory of which a part still holds is not outdated.
     """
+    return _compare(old, new).parts
+
+
+@lru_cache(maxsize=_COMPARED_KEPT)
+def _compare(old: str, new: str) -> _Comparison:
     found = _compare_each(old, new)
-    kept = _list_kept(found)
-    gone = [frame.text for frame, truth in found if isinstance(truth, Outdates)]
-    return (" ".join(gone), " ".join(kept)) if gone and kept else None
+    truth = min(
+        (truth for _, truth in found), key=_rank, default=Independent("there is nothing to compare")
+    )
+    parts = None
+    if isinstance(truth, Outdates) and (kept := _list_kept(found)):
+        gone = (frame.text for frame, truth in found if isinstance(truth, Outdates))
+        parts = " ".join(gone), " ".join(kept)
+        truth = Related(f"a part of it is outdated: {truth.reason}")
+    titled = None if isinstance(truth, Independent) else compare_titles(new, old)
+    apart = isinstance(titled, Different)
+    return _Comparison(Independent(titled.reason) if apart else truth, parts)
 
 
 def _compare_each(old: str, new: str) -> list[tuple[Frame, Truth]]:

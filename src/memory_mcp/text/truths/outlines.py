@@ -9,7 +9,9 @@ so.
 
 import struct
 import zlib
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import states_truth
@@ -73,7 +75,7 @@ def _pack_texts(texts: tuple[str, ...]) -> bytes:
 
 def tells_changes(outline: bytes) -> bool:
     """Whether a statement of the text says that something changed."""
-    return any(frame.flags & _CHANGES for frame in _unpack(outline))
+    return any(flags & _CHANGES for flags, *_ in _walk(outline))
 
 
 class TextOutline(NamedTuple):
@@ -134,30 +136,37 @@ def _number(word: str) -> int:
 
 @lru_cache(maxsize=_OUTLINES_KEPT)
 def _unpack(packed: bytes) -> tuple[FrameOutline, ...]:
-    numbers = struct.unpack_from(f"<{len(packed) // 2}H", packed)
     found: list[FrameOutline] = []
-    at = 0
-    while at + _HEAD <= len(numbers):  # a broken page may hold anything
-        flags, *lengths = numbers[at : at + _HEAD]
-        at += _HEAD
-        lists: list[tuple[int, ...]] = []
-        for length in lengths:
-            lists.append(numbers[at : at + length])
-            at += length
+    for flags, lengths, numbers in _walk(packed):
+        ends = [*accumulate(lengths)]
+        lists = [numbers[end - length : end] for length, end in zip(lengths, ends, strict=True)]
         found.append(FrameOutline(flags, lists[0], lists[1], *map(frozenset, lists)))
     return tuple(found)
 
 
+def _walk(packed: bytes) -> Iterator[tuple[int, Sequence[int], tuple[int, ...]]]:
+    """The flags of each frame, the lengths of its lists, and the lists as one."""
+    numbers = struct.unpack_from(f"<{len(packed) // 2}H", packed)
+    at = 0
+    while at + _HEAD <= len(numbers):  # a broken page may hold anything
+        flags, *lengths = numbers[at : at + _HEAD]
+        end = at + _HEAD + sum(lengths)
+        yield flags, lengths, numbers[at + _HEAD : end]
+        at = end
+
+
 def _may_change(old: FrameOutline, new: FrameOutline) -> bool:
     """Whether a comparison of the two frames may find more than that both hold."""
-    missing = len(old.keys - new.keys)
-    within = missing <= SLOT_WORDS_MAX + _CUT_WORDS_MAX
-    if within and old.subject and old.subject <= new.about:  # a part of it may say the same
-        return True
-    if _is_limited(old, new):
+    holds = bool(old.subject) and old.subject <= new.about  # a part of it may say the same
+    limited = _is_limited(old, new)
+    if limited and not holds:
         return False
-    alike = missing <= SLOT_WORDS_MAX and _is_alike(old.row, new.row)
-    return alike or _may_end(old, new) or _may_differ(old, new)
+    if not limited and (_may_end(old, new) or _may_differ(old, new)):
+        return True
+    missing = len(old.keys) - len(old.keys & new.keys)
+    if holds and missing <= SLOT_WORDS_MAX + _CUT_WORDS_MAX:
+        return True
+    return not limited and missing <= SLOT_WORDS_MAX and _is_alike(old.row, new.row)
 
 
 def _is_limited(old: FrameOutline, new: FrameOutline) -> bool:
@@ -186,7 +195,9 @@ def _may_end(old: FrameOutline, new: FrameOutline) -> bool:
 def _may_differ(old: FrameOutline, new: FrameOutline) -> bool:
     """Whether they may have other values of the same kind, or stand on two people's words."""
     changes, sourced = new.flags & _CHANGES, (old.flags | new.flags) & _SOURCED
-    shared = len(old.about & new.about) if changes or sourced else 0
+    if not (changes or sourced):
+        return False
+    shared = len(old.about & new.about)
     values = bool(old.kinds & new.kinds)
     if changes and (shared or new.flags & _ELLIPTICAL) and (values or (old.names and new.names)):
         return True
@@ -202,6 +213,8 @@ def _is_alike(theirs: tuple[int, ...], ours: tuple[int, ...]) -> bool:
     at = min(len(theirs), len(ours)) if at is None else at
     if at and len(theirs) - at <= SLOT_WORDS_MAX:
         return True
+    if at == len(theirs) or theirs[-1] not in ours[at:]:  # mostly, and it spares the search
+        return False
     rests = (theirs[at + length :] for length in range(SLOT_WORDS_MAX + 1))
     return any(
         ours[at + other : at + other + len(rest)] == rest

@@ -86,8 +86,9 @@ def list_enumerated(frame: Frame) -> frozenset[str]:
 
 def _list_differences(old: Frame, new: Frame) -> Iterator[_Difference]:
     ours, theirs = {*new.keys, *new.about}, {*old.keys, *old.about}
-    named, seen = _group(new), set[frozenset[str]]()
-    for place, each in _group(old).items():
+    heads = frozenset(old.keys).intersection(new.keys)
+    named, seen = _group(new, heads), set[frozenset[str]]()
+    for place, each in _group(old, heads).items():
         other = named.get(place)
         if other is None:
             continue
@@ -101,9 +102,9 @@ def _list_differences(old: Frame, new: Frame) -> Iterator[_Difference]:
     yield from _compare_compounds(old, new)
 
 
-def _group(frame: Frame) -> dict[tuple[str, str], _Qualifier]:
+def _group(frame: Frame, heads: Collection[str]) -> dict[tuple[str, str], _Qualifier]:
     found: dict[tuple[str, str], _Qualifier] = {}
-    for each in _qualify(frame):
+    for each in _qualify(frame, heads):
         place = each.head, each.side
         known = found.get(place, each)
         subject = known.in_subject and each.in_subject
@@ -111,15 +112,15 @@ def _group(frame: Frame) -> dict[tuple[str, str], _Qualifier]:
     return found
 
 
-def _qualify(frame: Frame) -> Iterator[_Qualifier]:
-    """What is said of each word, and what the whole is limited to."""
-    for at, word in enumerate(frame.words):
+def _qualify(frame: Frame, heads: Collection[str]) -> Iterator[_Qualifier]:
+    """What is said of each of these words, and what the whole is limited to."""
+    for at, (word, key) in enumerate(zip(frame.words, frame.keys, strict=True)):
         subject = at < frame.predicate
-        if word.kind in _NOUNS:
+        if key in heads and word.kind in _NOUNS:
             if before := _read_before(frame, at):
-                yield _Qualifier(frame.keys[at], "before", before, subject)
+                yield _Qualifier(key, "before", before, subject)
             if label := _read_label(frame, at):
-                yield _Qualifier(frame.keys[at], "label", label, subject or at == 0)
+                yield _Qualifier(key, "label", label, subject or at == 0)
         if word.key in words("words", "scopes") and (named := _read_behind(frame, at + 1)):
             yield _Qualifier("", "scope", named, subject)
             if at and frame.words[at - 1].kind in _NOUNS:
@@ -137,9 +138,9 @@ def _read_before(frame: Frame, at: int) -> frozenset[str]:
         if before.kind not in _NOUNS and not (shouted or _is_version(before)):
             break
         found.add(frame.keys[place - 1])
-    return frozenset(found) & (
-        frame.about | {word.key for word in frame.words if _is_version(word)}
-    )
+    others = found - frame.about
+    versions = {word.key for word in frame.words if _is_version(word)} if others else ()
+    return frozenset(found - others.difference(versions))
 
 
 def _read_label(frame: Frame, at: int) -> frozenset[str]:
