@@ -46,6 +46,8 @@ _PLACING: Final = ("segments", "forgotten", "given_up", "undone", "bases")
 
 _ANCESTORS_MAX: Final = 64
 """Segments whose ancestors are remembered: a report names ten checkpoints and ten lines."""
+_EFFECTS_MAX: Final = 10
+"""Lines of which it is remembered what restoring them leads to: a report looks into as many."""
 
 
 class Segment(FrozenModel):
@@ -168,6 +170,8 @@ class _Cache:
         self.following: tuple[object, Timeline] | None = None
         self.beyond: tuple[Timeline, Timeline] | None = None
         self.left: tuple[frozenset[SegmentId], list[Line]] | None = None
+        self.lost: tuple[BranchName, frozenset[SegmentId], list[Checkpoint]] | None = None
+        self.effects: dict[tuple[BranchName, tuple[SegmentId, ...]], RestoreEffect] = {}
 
 
 class Timeline(FrozenModel):
@@ -444,6 +448,15 @@ class Timeline(FrozenModel):
         self, branch: BranchName, holding: Iterable[SegmentId] = ()
     ) -> list[Checkpoint]:
         """The approved checkpoints on lines that the branch left and can restore, oldest first."""
+        asked, known = frozenset(holding), self._cache.lost
+        if known is None or known[:2] != (branch, asked):
+            found = self._find_invalidated(branch, asked)
+            self._cache.lost = known = branch, asked, found
+        return [*known[2]]
+
+    def _find_invalidated(
+        self, branch: BranchName, holding: frozenset[SegmentId]
+    ) -> list[Checkpoint]:
         chain = self.chain(branch)
         tips = [line.tips for line in self.left_lines(holding) if line.branch == branch]
         left = self.ancestors(tip for line in tips for tip in line)
@@ -488,6 +501,14 @@ class Timeline(FrozenModel):
 
     def find_restore_effect(self, branch: BranchName, line: Line) -> RestoreEffect:
         """What restoring a line that the branch left would undo, give up, and lead to."""
+        known, key = self._cache.effects, (branch, line.tips)
+        if key not in known:
+            if len(known) >= _EFFECTS_MAX:
+                del known[next(iter(known))]
+            known[key] = self._find_restore_effect(branch, line)
+        return known[key]
+
+    def _find_restore_effect(self, branch: BranchName, line: Line) -> RestoreEffect:
         restored = self.ancestors(line.tips)
         undoes = tuple(sorted(self._find_hiding(branch, line.tips)))
         freed = _union(self.given_up[move].segments for move in undoes)
