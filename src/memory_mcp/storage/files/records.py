@@ -284,7 +284,7 @@ class LocalRecords:
         except OSError as error:
             raise self._disk.unavailable(error, path, "store") from error
         if of_this_machine and present in (None, data) and self._owned:
-            self._owned.ledger.note(record.id, compute_record_digest(record))
+            self._owned.ledger.note(record.id, compute_file_digest(data))
         if present is None:
             with self._folder.changing(path):
                 self._disk.write(path, data)
