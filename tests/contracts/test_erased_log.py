@@ -1,7 +1,9 @@
 """The contract of `ports.ErasedLog`, for the file and for the rows."""
 
+import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakes import Scribe
@@ -9,7 +11,7 @@ from postgres import new_bank
 
 from memory_mcp.disk import Disk
 from memory_mcp.ports import ErasedLog
-from memory_mcp.storage.files.trust import LocalErasedLog
+from memory_mcp.storage.files.trust import ERASED_FILE, LocalErasedLog
 from memory_mcp.storage.postgres.heads import PostgresErasedLog
 
 pytestmark = pytest.mark.anyio
@@ -34,3 +36,31 @@ async def test_it_only_grows(log: ErasedLog, scribe: Scribe) -> None:
     await log.add([])
 
     assert await log.ids() == {first, second}
+
+
+async def test_each_line_is_read_once(
+    tmp_path: Path, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each forget asks for all that was ever forgotten, and adds to it."""
+    first, second, third = (scribe.record().id for _ in range(3))
+    mine, theirs = LocalErasedLog(tmp_path, Disk()), LocalErasedLog(tmp_path, Disk())
+    lines: list[str] = []
+
+    def loads(line: str) -> object:
+        lines.append(line)
+        return json.loads(line)
+
+    monkeypatch.setattr("memory_mcp.storage.files.trust.json", SimpleNamespace(
+        loads=loads, dumps=json.dumps))  # fmt: skip
+    await mine.add({first})
+    await theirs.add({second})
+    for _ in range(3):
+        assert await mine.ids() == {first, second}
+    await mine.add({third})
+    assert await mine.ids() == {first, second, third}
+    assert len(lines) == 4  # one of them by the other
+
+    (tmp_path / ERASED_FILE).unlink()
+    assert await mine.ids() == frozenset()
+    await mine.add({third})
+    assert await theirs.ids() == {third}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
@@ -18,8 +19,11 @@ from memory_mcp.domain.record import Move, Record
 from memory_mcp.engine.fields import make_fields
 from memory_mcp.errors import NewerSchemaError, StoreDamagedError, StoreUnavailableError
 from memory_mcp.ports import RecordStore
+from memory_mcp.safe_files import read_file
+from memory_mcp.storage.files.kept import KeptRecords
 from memory_mcp.storage.files.records import LocalRecords, RecordFolder
 from memory_mcp.storage.postgres.records import PostgresRecords
+from memory_mcp.storage.stored import dump_record
 
 pytestmark = pytest.mark.anyio
 
@@ -170,6 +174,86 @@ async def test_what_another_process_writes_meanwhile_is_named(
     assert store.changed()
     assert {mine.id, theirs.id} <= await store.ids()
     assert not store.changed()
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were read; what was written a moment ago may be kept, too."""
+    names: list[str] = []
+
+    def note(path: str, bytes_max: int, root: str = "") -> bytes:
+        names.append(Path(path).stem)
+        return read_file(path, bytes_max, root)
+
+    monkeypatch.setattr("memory_mcp.storage.files.records.read_file", note)
+    monkeypatch.setattr("memory_mcp.storage.files.kept._FINE_TICK_NS_MAX", 0)
+    return names
+
+
+async def test_a_record_is_read_once_as_long_as_its_file_is_the_same(
+    local: LocalRecords, scribe: Scribe, read: list[str]
+) -> None:
+    """A session reads the same ones again and again, and nobody changes them."""
+    record, changed = full(scribe), full(scribe)
+    await local.put(record)
+    read.clear()
+    for _ in range(3):
+        assert [r async for r in local.scan({record.id})] == [record]
+    assert read == [record.id]
+
+    other = changed.model_copy(update={"id": record.id, "content": "Wörter\n\t und 🐺"})
+    path = local.path(record.id)
+    data = dump_record(other)
+    assert len(data) == path.stat().st_size, "no size tells it"
+    times = path.stat()
+    path.write_bytes(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert [r async for r in local.scan({record.id})] == [other]
+
+    await local.erase({record.id})
+    assert [r async for r in local.scan({record.id})] == []
+
+
+async def test_what_may_have_changed_in_the_same_moment_is_read_again(
+    local: LocalRecords, scribe: Scribe, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that has not ticked since does not tell one text from the next."""
+    monkeypatch.setattr("memory_mcp.storage.files.kept._FINE_TICK_NS_MAX", 10**15)
+    record = scribe.record("apple")
+    await local.put(record)
+    read.clear()
+    for _ in range(2):
+        assert [r async for r in local.scan({record.id})] == [record]
+    assert read == [record.id, record.id]
+
+
+def test_what_was_read_by_other_rules_is_not_kept(scribe: Scribe) -> None:
+    """A project may be trusted no more while its records are being read."""
+    kept, record, stamp = KeptRecords(), scribe.record("apple"), (1, 1, 1, 1, 1)
+    kept.keep(record.id, stamp, record, None)
+    assert kept.find(record.id, stamp) == record
+    kept.follow("others")
+    assert kept.find(record.id, stamp) is None
+    kept.keep(record.id, stamp, record, None)
+    assert kept.find(record.id, stamp) is None
+
+
+async def test_of_many_records_the_last_ones_are_kept(
+    local: LocalRecords, scribe: Scribe, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server runs for weeks, and what it looks at may be all there is."""
+    records = [scribe.record("apple") for _ in range(4)]
+    for record in records:
+        await local.put(record)
+    size = local.path(records[0].id).stat().st_size
+    monkeypatch.setattr("memory_mcp.storage.files.kept._BYTES_MAX", 2 * size + size // 2)
+    every = {record.id for record in records}
+    assert [r async for r in local.scan(every)] == records
+    read.clear()
+    assert [r async for r in local.scan({records[2].id, records[3].id})] == records[2:]
+    assert read == []
+    assert [r async for r in local.scan({records[0].id})] == records[:1]
+    assert read == [records[0].id]
 
 
 async def test_erased_text_is_in_no_file(local: LocalRecords, scribe: Scribe) -> None:

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -29,7 +30,7 @@ from memory_mcp.storage.stored import compute_record_digest
 
 pytestmark = pytest.mark.anyio
 
-HERE = SegmentId("here")
+HERE, THERE = SegmentId("here"), SegmentId("there")
 
 
 @pytest.fixture
@@ -524,3 +525,69 @@ async def test_a_statement_is_looked_up_in_one_visit(
     assert (await index.find_stated(seen(scribe), record.statement, 9)).ids == [record.id]
     assert not (await index.find_stated(seen(scribe), record.statement, 0)).ids
     assert visits == [2, 1]
+
+
+@pytest.fixture
+def tallied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that went through the tally."""
+    queries: list[str] = []
+    execute = BoundedConnection.execute
+
+    def note(self: BoundedConnection, statement: str, values: Any = (), /) -> sqlite3.Cursor:
+        if "FROM tally" in statement:
+            queries.append(statement)
+        return execute(self, statement, values)
+
+    monkeypatch.setattr(BoundedConnection, "execute", note)
+    return queries
+
+
+async def test_counts_are_kept_until_anybody_writes(
+    index: SqliteIndex, path: Path, scribe: Scribe, tallied: list[str]
+) -> None:
+    """A head, a context and a prompt ask for the same, and a project may have 2,000 segments."""
+    other = SqliteIndex(path, make_fields, lambda: None)
+    await index.add([scribe.record("apple", segment=HERE)])
+
+    async def count() -> tuple[int, int, int]:
+        by_segment = await index.count_by_segment(seen(scribe), Filters())
+        holding = await index.holding()
+        return await index.count(seen(scribe), Filters()), by_segment[HERE], len(holding)
+
+    assert await count() == (1, 1, 1)
+    asked = len(tallied)
+    scribe.clock.advance(timedelta(hours=1))
+    assert await count() == (1, 1, 1)
+    assert len(tallied) == asked
+
+    await index.add([scribe.record("apple", segment=HERE)])
+    assert await count() == (2, 2, 1)
+    await other.add([scribe.record("apple", segment=HERE), scribe.record("a", segment=THERE)])
+    assert await count() == (3, 3, 2)
+    assert await index.count(View(chain=frozenset(), now=scribe.clock.now()), Filters()) == 0
+    await other.aclose()
+
+
+async def test_what_expires_counts_no_more_though_nobody_writes(
+    index: SqliteIndex, scribe: Scribe
+) -> None:
+    """The time is no write."""
+    ends = scribe.clock.now() + timedelta(hours=1)
+    short = scribe.record("apple", segment=HERE).model_copy(update={"expires_at": ends})
+    await index.add([short, scribe.record("apple", segment=HERE)])
+    assert await index.count(seen(scribe), Filters()) == 2
+    scribe.clock.advance(timedelta(hours=2))
+    assert await index.count(seen(scribe), Filters()) == 1
+    assert await index.count_by_segment(seen(scribe), Filters()) == {HERE: 1}
+
+
+async def test_no_more_counts_are_kept_than_are_asked_for_again(
+    index: SqliteIndex, scribe: Scribe, tallied: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is kept with the chain that it was asked about."""
+    monkeypatch.setattr("memory_mcp.storage.sqlite.database._KEPT_MAX", 1)
+    await index.add([scribe.record("apple", segment=HERE)])
+    for _ in range(2):
+        assert await index.count(seen(scribe), Filters()) == 1
+        assert await index.holding() == {HERE}
+    assert len(tallied) == 4

@@ -293,3 +293,11 @@ def test_of_a_long_line_no_checkpoint_that_holds_is_asked_by_itself(
     assert len(asked) == 20
     assert [c.id for c in timeline.invalidated(MAIN)] == asked[:20]
     assert len(asked) == 40
+    assert timeline.invalidated(MAIN)
+    assert len(asked) == 40, "of the same timeline it is known"
+    (line,) = timeline.left_lines()
+    assert timeline.find_restore_effect(MAIN, line) is timeline.find_restore_effect(MAIN, line)
+    for tip in sorted(gone):
+        timeline.find_restore_effect(MAIN, line.model_copy(update={"tips": (tip,)}))
+    known = timeline._cache.effects  # pyright: ignore[reportPrivateUsage]
+    assert len(gone) > len(known) == 10

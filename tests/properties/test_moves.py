@@ -234,6 +234,7 @@ def _found(timeline: Timeline) -> list[object]:
     """Everything that a timeline is asked for; sets as they are, lists with their order."""
     names = timeline.branches
     return [
+        timeline.held(),
         [(timeline.tips(b), timeline.chain(b), timeline.held(but=b)) for b in names],
         [[c.id for c in (*timeline.valid(b), *timeline.pending(b))] for b in names],
         [[c.id for c in timeline.invalidated(b)] for b in names],
@@ -255,6 +256,7 @@ def test_what_a_timeline_hands_on_is_what_the_next_one_would_find(
         fresh = Timeline(**dict(timeline))
 
         assert _found(timeline) == _found(fresh)
+        assert fresh.held() == frozenset[SegmentId]().union(*map(fresh.chain, fresh.branches))
         assert timeline.find_beyond(part) == fresh.find_beyond(part)
         for branch in fresh.branches:
             assert fresh.holds(branch, fresh.segments.keys()) == (

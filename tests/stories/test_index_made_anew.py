@@ -1,7 +1,7 @@
 """An index that is lost is made anew beside the calls, the newest records first."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from memory_mcp.engine import head, index_sync
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.render.block import Block
 from memory_mcp.storage.files.records import LocalRecords
+from memory_mcp.storage.sqlite.index import SqliteIndex
 
 pytestmark = pytest.mark.anyio
 
@@ -122,6 +123,64 @@ async def test_a_search_waits_for_the_ids_alone_where_there_are_very_many(
         gate.set()
 
     assert "not in it yet" in early.degraded
+
+
+@pytest.mark.files
+async def test_a_reader_waits_until_there_is_something_to_answer_from(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event
+) -> None:
+    """An answer from nothing says nothing."""
+    await forget_the_index(settings, tmp_path, gate)
+    async with open_workspace(settings) as built:
+        index = built.workspace.project.index
+        assert not await index.follow(0)
+        assert len(await index.ids()) == index_sync.INDEX_BATCH
+        gate.set()
+
+
+@pytest.mark.files
+async def test_the_indexes_of_project_and_user_are_made_anew_at_once(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other, a reader would wait as long for each."""
+    await forget_the_index(settings, tmp_path, gate)
+    gate.set()
+    real = LocalRecords.ids
+    under_way = asyncio.Barrier(2)
+
+    async def ids(self: LocalRecords) -> set[RecordId]:
+        task = asyncio.current_task()
+        if task and task.get_name() == index_sync.CATCHING_UP:
+            await under_way.wait()
+        return await real(self)
+
+    monkeypatch.setattr(LocalRecords, "ids", ids)
+    async with open_workspace(settings) as built, asyncio.timeout(20):
+        assert texts(await found(built.workspace, "which tree")) == [*WORDS[1:]]
+
+
+@pytest.mark.files
+async def test_no_batch_is_begun_that_would_keep_a_reader_waiting(
+    settings: Settings, tmp_path: Path, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be at work while the answer is, which then takes twice as long."""
+    await forget_the_index(settings, tmp_path, gate)
+    gate.set()
+    real = SqliteIndex.add
+    added: list[int] = []
+
+    async def add(self: SqliteIndex, records: Sequence[Record]) -> None:
+        await real(self, records)
+        added.append(len(records))
+        await asyncio.sleep(0.4 * head.INDEX_FOLLOW_SECONDS_MAX)  # after a third it is too late
+
+    monkeypatch.setattr(SqliteIndex, "add", add)
+    monkeypatch.setattr(index_sync, "INDEX_PAUSE_SECONDS_MAX", 60.0)
+    async with open_workspace(settings) as built:
+        early = await found(built.workspace, "which tree")
+        assert added in ([2], [2, 2])  # on a slow machine the first takes as long as both
+
+    assert early.degraded
 
 
 @pytest.mark.files

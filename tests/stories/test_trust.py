@@ -189,9 +189,10 @@ async def test_it_supersedes_hides_and_erases_nothing_of_ours(
 
 @pytest.mark.files
 async def test_trust_counts_at_once_and_revoked_trust_no_longer(
-    settings: Settings, eve: Settings, repository: Path, era: Era
+    settings: Settings, eve: Settings, repository: Path, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a server that runs, whoever says so in whatever process."""
+    """In a server that runs, whoever says so in whatever process, also of what it has read."""
+    monkeypatch.setattr("memory_mcp.storage.files.kept._FINE_TICK_NS_MAX", 0)
     await a_gift(eve, repository)
     async with agent(settings, era) as client, open_workspace(settings) as typed:
         await add(client, OURS, kind="decision")
@@ -237,12 +238,14 @@ async def test_what_a_trusted_project_brings_later_counts_too(
 
 @pytest.mark.files
 async def test_a_changed_record_of_ours_is_not_read_and_named(
-    settings: Settings, repository: Path, era: Era
+    settings: Settings, repository: Path, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An id of ours with another text is a stranger's, whatever it says of itself."""
+    monkeypatch.setattr("memory_mcp.storage.files.kept._FINE_TICK_NS_MAX", 0)
     async with agent(settings, era) as client:
         changed = await add(client, OURS)
         await add(client, "Sessions live in Redis.")
+        assert OURS in await recalled(client, "orders live"), "from now on it is known"
         path = record_file(repository / ".claude", changed)
         rewrite(path, lambda record: record.update(content="Orders live with Eve."))
         assert await recalled(client) == ["Sessions live in Redis."]

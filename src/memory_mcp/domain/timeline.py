@@ -46,6 +46,8 @@ _PLACING: Final = ("segments", "forgotten", "given_up", "undone", "bases")
 
 _ANCESTORS_MAX: Final = 64
 """Segments whose ancestors are remembered: a report names ten checkpoints and ten lines."""
+_EFFECTS_MAX: Final = 10
+"""Lines of which it is remembered what restoring them leads to: a report looks into as many."""
 
 
 class Segment(FrozenModel):
@@ -168,6 +170,8 @@ class _Cache:
         self.following: tuple[object, Timeline] | None = None
         self.beyond: tuple[Timeline, Timeline] | None = None
         self.left: tuple[frozenset[SegmentId], list[Line]] | None = None
+        self.lost: tuple[BranchName, frozenset[SegmentId], list[Checkpoint]] | None = None
+        self.effects: dict[tuple[BranchName, tuple[SegmentId, ...]], RestoreEffect] = {}
 
 
 class Timeline(FrozenModel):
@@ -283,6 +287,10 @@ class Timeline(FrozenModel):
         cache.ancestors = dict(known.ancestors)
         cache.positions = {b: p for b, p in known.positions.items() if b not in concerns}
         cache.held = {b: held for b, held in known.held.items() if {b} == {*concerns}}
+        held = known.held.get(None)
+        grows = same and not moved.replaced and not self._keeps_any
+        if held and grows and all(held.issuperset(segment.parents) for segment in begun):
+            cache.held[None] = held.union(segment.id for segment in begun)
         for segment in begun:
             branch, parents = segment.branch, frozenset(segment.parents)
             chain = known.chains.get(branch)
@@ -400,6 +408,19 @@ class Timeline(FrozenModel):
             known[starts[0]] = found
         return found
 
+    def _find_ancestors_off(
+        self, chains: frozenset[SegmentId], starts: Iterable[SegmentId]
+    ) -> frozenset[SegmentId]:
+        """These segments and everything before them that is not on the chains."""
+        starts, segments, parents = list(starts), self.segments, self._parents
+        closed = self._complete and not self._keeps_any  # all before what is on a chain is, too
+        if not closed or any(s not in segments and s != ROOT for s in starts):
+            return self.ancestors(starts) - chains
+        return _closure(
+            [s for s in starts if s not in chains],
+            lambda s: [parent for parent in parents.get(s, ()) if parent not in chains],
+        )
+
     def descendants(
         self, starts: Iterable[SegmentId], but: Collection[SegmentId] = ()
     ) -> frozenset[SegmentId]:
@@ -444,16 +465,22 @@ class Timeline(FrozenModel):
         self, branch: BranchName, holding: Iterable[SegmentId] = ()
     ) -> list[Checkpoint]:
         """The approved checkpoints on lines that the branch left and can restore, oldest first."""
+        asked, known = frozenset(holding), self._cache.lost
+        if known is None or known[:2] != (branch, asked):
+            found = self._find_invalidated(branch, asked)
+            self._cache.lost = known = branch, asked, found
+        return [*known[2]]
+
+    def _find_invalidated(
+        self, branch: BranchName, holding: frozenset[SegmentId]
+    ) -> list[Checkpoint]:
         chain = self.chain(branch)
         tips = [line.tips for line in self.left_lines(holding) if line.branch == branch]
-        left = self.ancestors(tip for line in tips for tip in line)
-        beyond = left - chain
+        beyond = self._find_ancestors_off(chain, (tip for line in tips for tip in line))
         gone = [
             c
             for c in self.decided()
-            if not beyond.isdisjoint(c.seals)
-            and left.issuperset(c.seals)
-            and not self._lies_on(chain, c)
+            if not beyond.isdisjoint(c.seals) and not self._lies_on(chain, c)
         ]
         lines = (
             [self.ancestors(line) for line in tips] if any(len(c.seals) > 1 for c in gone) else []
@@ -480,7 +507,7 @@ class Timeline(FrozenModel):
             if not held.issuperset(line.tips) and not self.forgotten.intersection(line.tips)
         ]
         if adrift := holding - held:
-            adrift -= self.ancestors(tip for line in left for tip in line.tips)
+            adrift -= self._find_ancestors_off(held, (tip for line in left for tip in line.tips))
         for line in left if adrift else ():
             adrift -= self.find_restore_effect(line.branch, line).chain
         left += self._make_adrift_lines(adrift)
@@ -488,6 +515,14 @@ class Timeline(FrozenModel):
 
     def find_restore_effect(self, branch: BranchName, line: Line) -> RestoreEffect:
         """What restoring a line that the branch left would undo, give up, and lead to."""
+        known, key = self._cache.effects, (branch, line.tips)
+        if key not in known:
+            if len(known) >= _EFFECTS_MAX:
+                del known[next(iter(known))]
+            known[key] = self._find_restore_effect(branch, line)
+        return known[key]
+
+    def _find_restore_effect(self, branch: BranchName, line: Line) -> RestoreEffect:
         restored = self.ancestors(line.tips)
         undoes = tuple(sorted(self._find_hiding(branch, line.tips)))
         freed = _union(self.given_up[move].segments for move in undoes)

@@ -4,6 +4,7 @@ A use case loads the head once and hands head, timeline or view to the steps it 
 again only after it lost a compare-and-swap, or to check what happened while it wrote.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
@@ -84,17 +85,23 @@ async def follow_folder_changes(workspace: Workspace) -> None:
     When nobody changed them, this costs one look at each month's folder. It raises nothing: the
     call that needs a broken store names it.
     """
-    with suppress(StoreError):
-        for bank in workspace.banks:
-            if not bank.records.changed() and not bank.index.goes_on:
-                continue
-            known = bank.index.caught_up
-            if not await bank.index.follow(INDEX_FOLLOW_SECONDS_MAX):
-                continue
-            if known:  # the first look of a process finds what was there before it
-                bank.changes.note()
-            if bank is workspace.project and await workspace.heads.read() is not None:
-                await absorb_moves(workspace)
+    behind = [b for b in workspace.banks if b.records.changed() or b.index.goes_on]
+    known = [bank.index.caught_up for bank in behind]
+    # at once: a reader waits as long for several banks as for one
+    followed = await asyncio.gather(
+        *(bank.index.follow(INDEX_FOLLOW_SECONDS_MAX) for bank in behind), return_exceptions=True
+    )
+    for bank, was_known, done in zip(behind, known, followed, strict=True):
+        if isinstance(done, BaseException) and not isinstance(done, StoreError):
+            raise done
+        if done is not True:
+            continue
+        if was_known:  # the first look of a process finds what was there before it
+            bank.changes.note()
+        if bank is workspace.project:
+            with suppress(StoreError):
+                if await workspace.heads.read() is not None:
+                    await absorb_moves(workspace)
 
 
 def make_view(workspace: Workspace, timeline: Timeline) -> View:

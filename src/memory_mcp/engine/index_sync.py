@@ -1,9 +1,11 @@
 """An index that keeps itself in step with the records from which it is derived."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from asyncio import FIRST_COMPLETED
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
+from math import inf
 from types import CoroutineType
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -40,6 +42,9 @@ Progress = Callable[[int, int], None]
 
 INDEX_BATCH: Final = 100
 """Records indexed in one transaction: enough to be quick, few enough to let calls in between."""
+_FIRST_BATCH: Final = 25
+"""Of an index that is made anew, as somebody may wait for it; the next ones are larger."""
+_GROWTH: Final = 2
 _PAUSE_SECONDS: Final = 0.01
 """Between two looks whether a reader is still at it."""
 
@@ -133,7 +138,9 @@ class SelfHealingIndex:
         self._catching: asyncio.Task[CatchUpCounts] | None = None
         self._progress: Progress | None = None
         self._from_newest = False
-        self._compared = asyncio.Event()
+        self._answerable = asyncio.Event()  # there is something to answer from
+        self._late = asyncio.Event()  # another batch would keep a reader waiting for too long
+        self._until = inf
         self.caught_up = False
         self.goes_on = False
         self.left = 0
@@ -160,9 +167,13 @@ class SelfHealingIndex:
             if not self._records.changed():  # it has come to its end, and nothing came since
                 return True
         running = self._start()
-        await asyncio.wait({running}, timeout=0 if self.goes_on else seconds)
+        if not self.goes_on:
+            self._until = asyncio.get_running_loop().time() + seconds
+            late = asyncio.create_task(self._late.wait())
+            await asyncio.wait({running, late}, timeout=seconds, return_when=FIRST_COMPLETED)
+            late.cancel()
         if not running.done():  # of very many records the ids alone may take longer
-            await self._compared.wait()
+            await self._answerable.wait()
         if not running.done() and not self._from_newest:
             await asyncio.wait({running})
         self.goes_on = not running.done()
@@ -172,14 +183,16 @@ class SelfHealingIndex:
 
     def _start(self) -> "asyncio.Task[CatchUpCounts]":
         if self._catching is None:
-            self._compared.clear()
+            self._answerable.clear()
+            self._late.clear()
+            self._until = inf
             self._catching = asyncio.create_task(self._catch_up(), name=CATCHING_UP)
             self._catching.add_done_callback(self._end)
         return self._catching
 
     def _end(self, task: "asyncio.Task[CatchUpCounts]") -> None:
         self._catching, self._progress, self.left = None, None, 0
-        self._compared.set()  # whatever became of it, nobody waits any more
+        self._answerable.set()  # whatever became of it, nobody waits any more
         if not task.cancelled():
             task.exception()  # whoever waits raises it; else the next call finds it again
 
@@ -426,14 +439,23 @@ class SelfHealingIndex:
         self._from_newest = bool(missing) and (not known or missing[0] < min(known))
         adopted = len(taken)
         self.left = len(missing)
-        self._compared.set()
-        for start in range(0, len(missing), INDEX_BATCH):
+        if known:
+            self._answerable.set()
+        now = asyncio.get_running_loop().time
+        batches = _split(missing, _FIRST_BATCH if self._from_newest else INDEX_BATCH)
+        for number, batch in enumerate(batches):
             if self.goes_on:
                 await let_readers_pass()
-            batch = missing[start : start + INDEX_BATCH]
+            began = now()
             found = [record async for record in self._records.scan(batch)]
             await self._index.add(found)
             adopted, self.left = adopted + len(found), self.left - len(batch)
+            self._answerable.set()
+            # the first one also loads what indexing takes, so it says nothing of the next
+            next_seconds = _GROWTH * (now() - began) if number else 0
+            if self._from_newest and now() + next_seconds > self._until:
+                self.goes_on = True
+                self._late.set()
             if self._progress:
                 self._progress(adopted, len(missing) + len(taken))
         erased = await self._erase_late()
@@ -483,3 +505,11 @@ class SelfHealingIndex:
         while more := {id_ for id_, of in made.items() if of & (named | late)} - late:
             late |= more
         return late
+
+
+def _split(ids: Sequence[RecordId], first: int) -> Iterator[Sequence[RecordId]]:
+    """The ids in batches: the first of so many, the others of more, up to `INDEX_BATCH`."""
+    start, many = 0, min(first, INDEX_BATCH)
+    while start < len(ids):
+        yield ids[start : start + many]
+        start, many = start + many, min(_GROWTH * many, INDEX_BATCH)

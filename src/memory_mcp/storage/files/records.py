@@ -40,7 +40,8 @@ from memory_mcp.errors import (
 from memory_mcp.locations import find_git_dir_around
 from memory_mcp.patterns import compile_later
 from memory_mcp.safe_files import UnsafeFileError, list_names, read_file, refuse_links
-from memory_mcp.storage.files.trust import ProjectOwnership
+from memory_mcp.storage.files.kept import KeptRecords, is_past, stamp_record
+from memory_mcp.storage.files.trust import NotedFiles, ProjectOwnership
 from memory_mcp.storage.stored import (
     compute_file_digest,
     compute_record_digest,
@@ -56,10 +57,6 @@ _STATEMENT_LOCK_FILE: Final = "additions-{}.lock"
 """By the first digit of the statement's digest: others hardly ever wait for each other."""
 _SCAN_BATCH: Final = 500
 """Files read at once in a thread: enough to make that cheap, few enough to stay responsive."""
-_TICK_NS_MAX: Final = 2_000_000_000
-"""The coarsest clock of a file system (FAT): two seconds."""
-_FINE_TICK_NS_MAX: Final = 50_000_000
-"""The coarsest clock of one that knows parts of a second: that of its system, with room."""
 _OWN_WRITES_SECONDS: Final = 1.0
 """A folder that only this process seems to write to is listed so often, not after each write: ten
 thousand names take 6 ms."""
@@ -106,13 +103,13 @@ class RecordFolder:
             changed = _find_change(str(self.root))
             if changed != self._stamp or not changed:
                 self._follow_months()
-                self._stamp = changed if _is_past(changed) else 0
+                self._stamp = changed if is_past(changed) else 0
             for name, month in self._months.items():
                 folder = f"{self.root}{os.sep}{name}"
                 changed = _find_change(folder)
                 if not month.is_known(changed, self._seconds()):
                     self._version += month.follow(self._list_files(folder))
-                    month.stamp = changed if _is_past(changed) else 0
+                    month.stamp = changed if is_past(changed) else 0
                     month.listed = self._seconds()
             return self._version
 
@@ -271,6 +268,7 @@ class LocalRecords:
         self._strangers = strangers
         self._lock = (owned.machine if owned else folder.root) / _LOCK_FILE
         self._seen: tuple[int, bool] | None = None
+        self._kept = KeptRecords()
 
     def refuse_unreadable(self, record: Record) -> None:
         dump_record(record)
@@ -286,7 +284,7 @@ class LocalRecords:
         except OSError as error:
             raise self._disk.unavailable(error, path, "store") from error
         if of_this_machine and present in (None, data) and self._owned:
-            self._owned.ledger.note(record.id, compute_record_digest(record))
+            self._owned.ledger.note(record.id, compute_file_digest(data))
         if present is None:
             with self._folder.changing(path):
                 self._disk.write(path, data)
@@ -307,8 +305,9 @@ class LocalRecords:
             return every
         if self._owned.trusted():
             return set() if self._strangers else every
-        own = self._owned.ledger.written(every)
-        return every - own if self._strangers else own
+        if self._strangers:
+            return every - self._owned.ledger.load().names
+        return self._owned.ledger.written(every)
 
     @in_thread
     def is_empty(self) -> bool:
@@ -339,11 +338,9 @@ class LocalRecords:
 
     @in_thread
     def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
-        noted = None
-        if self._owned and not self._owned.trusted():
-            noted = self._owned.ledger.load()
+        noted = self._find_rules()
         found: dict[RecordId, str] = {}
-        for id_, _, data in self._read_each(record_ids):
+        for id_, data in self._read_each(record_ids):
             digest = compute_file_digest(data)
             own = noted is None or noted.count(id_, digest) > 0
             if own is not self._strangers:
@@ -359,6 +356,7 @@ class LocalRecords:
                 path = self.path(record_id)
                 with self._folder.changing(path):
                     self._disk.remove(path)
+                self._kept.drop(record_id)
 
     @in_thread
     def remove_litter(self) -> None:
@@ -380,7 +378,7 @@ class LocalRecords:
             what = str(self._disk.unavailable(error, self.root, "read"))
             yield Finding("records-unsafe", "must", what, "Move it away, or set MEMORY_DIR.")
             return
-        take = await asyncio.to_thread(self._choose_taking)
+        take = self._choose_taking(await asyncio.to_thread(self._find_rules))
         for month, names in await asyncio.to_thread(self._folder.list_files):
             for start in range(0, len(names), _SCAN_BATCH):
                 batch = names[start : start + _SCAN_BATCH]
@@ -405,20 +403,35 @@ class LocalRecords:
             return None
         except OSError as error:
             raise self._disk.unavailable(error, path, "read") from error
-        return self._choose_taking()(data, str(path), record_id)
+        return self._choose_taking(self._find_rules())(data, str(path), record_id)
 
     def _load_readable(self, record_ids: Collection[RecordId]) -> list[Record]:
         """Those that can be read: the doctor names the others, which must not hide these."""
         found: list[Record] = []
-        take = self._choose_taking()
-        for id_, path, data in self._read_each(record_ids):
-            with suppress(StoreError):
-                if record := take(data, path, id_):
-                    found.append(record)
+        rules = self._find_rules()
+        take = self._choose_taking(rules)
+        self._kept.follow(rules)
+        for id_, path, below in self._locate_each(record_ids):
+            with suppress(StoreError, OSError):
+                stamp = stamp_record(path)
+                record = self._kept.find(id_, stamp)
+                if record is None:
+                    record = take(read_file(path, RECORD_BYTES_MAX, below), path, id_)
+                    if record is None:
+                        continue
+                    if not self._strangers:  # what was a stranger's may be this machine's later
+                        self._kept.keep(id_, stamp, record, rules)
+                found.append(record)
         return found
 
-    def _read_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, str, bytes]]:
-        """The path and the bytes of those that can be read, in their order."""
+    def _read_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, bytes]]:
+        """The bytes of those that can be read, in their order."""
+        for id_, path, below in self._locate_each(record_ids):
+            with suppress(OSError):
+                yield id_, read_file(path, RECORD_BYTES_MAX, below)
+
+    def _locate_each(self, record_ids: Collection[RecordId]) -> Iterator[tuple[RecordId, str, str]]:
+        """The path of each, and the folder to which no link leads, in their order."""
         for month, ids in _group_by_month([*filter(is_record_id, record_ids)]):
             folder = f"{self.root}{os.sep}{month}"
             below = folder if self._below else ""
@@ -427,16 +440,18 @@ class LocalRecords:
             except OSError:
                 continue
             for id_ in ids:
-                path = f"{folder}{os.sep}{id_}{_SUFFIX}"
-                with suppress(OSError):
-                    yield id_, path, read_file(path, RECORD_BYTES_MAX, below)
+                yield id_, f"{folder}{os.sep}{id_}{_SUFFIX}", below
 
-    def _choose_taking(self) -> _Take:
-        """How records of this store are loaded, by what is trusted and noted now."""
+    def _find_rules(self) -> NotedFiles | None:
+        """What says which files are this machine's; None if all that is there counts."""
+        owned = self._owned
+        return None if owned is None or owned.trusted() else owned.ledger.load()
+
+    def _choose_taking(self, noted: NotedFiles | None) -> _Take:
+        """How records of this store are loaded, by what is noted if not all of them count."""
         strangers = self._strangers
-        if self._owned is None or self._owned.trusted():
+        if noted is None:
             return lambda data, path, id_: None if strangers else load_record(data, path, id_)
-        noted = self._owned.ledger.load()
 
         def take(data: bytes, path: str, id_: RecordId) -> Record | None:
             ever = id_ in noted.names
@@ -531,12 +546,6 @@ def _find_change(folder: str) -> int:
         return os.lstat(folder).st_mtime_ns
     except OSError:
         return 0
-
-
-def _is_past(changed: int) -> bool:
-    """Whether what changes now gets another time: a file system's clock ticks, some coarsely."""
-    tick = _FINE_TICK_NS_MAX if changed % 1_000_000_000 else _TICK_NS_MAX
-    return abs(time.time_ns() - changed) > tick
 
 
 def read_record(path: Path, below: str = "") -> Record:

@@ -88,6 +88,44 @@ class _CachedFile(Generic[T]):
             raise unavailable(error, self.path, "read", "MEMORY_HOME") from error
 
 
+class _GrowingFile:
+    """A file to which whole lines are added: each is read once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read_until = 0
+        self._file: tuple[int, int] | None = None
+
+    def read_on(self) -> tuple[bool, bytes]:
+        """The whole lines that were added since the last call.
+
+        Before them, whether what was read until then counts no more: another file stands there now,
+        or none.
+
+        Raises:
+            StoreUnavailableError: the file system refused.
+        """
+        anew = False
+        try:
+            with self.path.open("rb") as file:
+                found = os.fstat(file.fileno())
+                if self._file != (found.st_dev, found.st_ino) or found.st_size < self._read_until:
+                    anew, self._read_until = True, 0
+                    self._file = found.st_dev, found.st_ino
+                if found.st_size == self._read_until:
+                    return anew, b""
+                file.seek(self._read_until)
+                data = file.read()
+        except FileNotFoundError:
+            self._read_until, self._file = 0, None
+            return True, b""
+        except OSError as error:
+            raise unavailable(error, self.path, "read", "MEMORY_HOME") from error
+        complete = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
+        self._read_until += len(complete)
+        return anew, complete
+
+
 class NotedFiles:
     """The lines of a ledger, as often as each is there, and the names in them."""
 
@@ -116,9 +154,8 @@ class Ledger:
         self._path = folder / _LEDGER_FILE
         self._disk = disk
         self._loading = threading.Lock()
+        self._lines = _GrowingFile(self._path)
         self._known = NotedFiles()
-        self._read_until = 0
-        self._file: tuple[int, int] | None = None
 
     def note(self, name: str, digest: str) -> None:
         """Record, durably, that this machine writes the file of that name with that content."""
@@ -145,28 +182,12 @@ class Ledger:
 
     def _load(self) -> NotedFiles:
         """All that is noted, with the lines that any process has added since the last call."""
-        try:
-            with self._path.open("rb") as file:
-                found = os.fstat(file.fileno())
-                if self._file != (found.st_dev, found.st_ino) or found.st_size < self._read_until:
-                    self._clear()
-                    self._file = found.st_dev, found.st_ino
-                if found.st_size == self._read_until:
-                    return self._known
-                file.seek(self._read_until)
-                data = file.read()
-        except FileNotFoundError:
-            self._clear()
-            return self._known
-        except OSError as error:
-            raise unavailable(error, self._path, "read", "MEMORY_HOME") from error
-        complete = data[: data.rfind(b"\n") + 1]  # another process may be in the middle of a line
-        self._known.add(complete.decode("ascii", errors="replace").splitlines())
-        self._read_until += len(complete)
+        anew, lines = self._lines.read_on()
+        if anew:
+            self._known = NotedFiles()
+        if lines:
+            self._known.add(lines.decode("ascii", errors="replace").splitlines())
         return self._known
-
-    def _clear(self) -> None:
-        self._known, self._read_until, self._file = NotedFiles(), 0, None
 
 
 def _make_line(name: str, digest: str) -> str:
@@ -316,21 +337,29 @@ class LocalErasedLog:
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._disk = disk
-        self._file = _CachedFile(folder / ERASED_FILE, _parse_erased, frozenset[RecordId]())
+        self._loading = threading.Lock()
+        self._lines = _GrowingFile(folder / ERASED_FILE)
+        self._known: frozenset[RecordId] = frozenset()
 
     @in_thread
     def ids(self) -> frozenset[RecordId]:
-        return self._file.require()
+        return self._load()
 
     @in_thread
     def add(self, record_ids: Collection[RecordId]) -> None:
-        if new := sorted(set(record_ids) - self._file.require()):
-            self._disk.append(self._file.path, json.dumps(new).encode())
+        if new := sorted(set(record_ids) - self._load()):
+            self._disk.append(self._lines.path, json.dumps(new).encode())
 
-
-def _parse_erased(data: bytes) -> frozenset[RecordId]:
-    lines = data.decode(errors="replace").splitlines()
-    return frozenset(id_ for line in lines for id_ in _parse_ids(line))
+    def _load(self) -> frozenset[RecordId]:
+        """The ids that are logged, with those that any process has added since the last call."""
+        with self._loading:
+            anew, data = self._lines.read_on()
+            if anew:
+                self._known = frozenset[RecordId]()
+            if data:
+                lines = data.decode(errors="replace").splitlines()
+                self._known |= {id_ for line in lines for id_ in _parse_ids(line)}
+            return self._known
 
 
 def _parse_ids(line: str) -> list[RecordId]:

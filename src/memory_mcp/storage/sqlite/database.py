@@ -56,6 +56,8 @@ _UNBOUNDED: Final = ("PRAGMA INTEGRITY_CHECK", "PRAGMA WAL_CHECKPOINT")
 """Statements that go through the whole file, and run nothing that a schema contains."""
 _STEPS_BETWEEN_LOOKS: Final = 100_000
 """Instructions of SQLite between two looks at the clock: a few milliseconds."""
+_KEPT_MAX: Final = 32
+"""Queries whose rows a connection keeps; with the chain that was asked about each may be 300 kB."""
 _ROWS_A_LIMIT: Final = 100
 """A batch may take the time of one statement for each so many rows."""
 
@@ -66,6 +68,8 @@ _DEFENSIVE_PRAGMAS: Final = (
 )
 
 Rows = list[Sequence[Any]]
+_Query = tuple[str, Mapping[str, Any]]
+"""A statement and its named values."""
 T = TypeVar("T")
 _Identity = tuple[int, int]
 """Device and inode: another file of the same name has another one while this one is open."""
@@ -140,7 +144,7 @@ class Database:
         """
         return await self._visit(lambda db: db.execute(statement, values).fetchall())
 
-    async def rows_of_each(self, queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
+    async def rows_of_each(self, queries: Sequence[_Query]) -> list[Rows]:
         """Run several queries, which see one state of the file.
 
         SQLite takes longer to plan one long query than to run many short ones, and it plans those
@@ -150,6 +154,19 @@ class Database:
         def read(db: BoundedConnection) -> list[Rows]:
             with _transaction(db, "BEGIN"):
                 return [db.execute(query, values).fetchall() for query, values in queries]
+
+        return await self._visit(read)
+
+    async def rows_kept(self, kept: _Query, *others: _Query) -> list[Rows]:
+        """Run queries as `rows_of_each`; the rows of the first are kept until anybody writes.
+
+        They are shared: whoever gets them changes none.
+        """
+
+        def read(db: BoundedConnection) -> list[Rows]:
+            with _transaction(db, "BEGIN"):
+                rest = [db.execute(query, values).fetchall() for query, values in others]
+                return [db.recall(*kept), *rest]
 
         return await self._visit(read)
 
@@ -342,6 +359,9 @@ class BoundedConnection(sqlite3.Connection):
         """Make the temporary tables of these names."""
         self._lists = names
         self._fillings: dict[str, tuple[int, frozenset[str]]] = {}
+        self._changed_in_lists = 0
+        self._kept: dict[tuple[object, ...], Rows] = {}
+        self._kept_of = (0, 0)
         super().execute("PRAGMA temp_store = MEMORY")
         for name in names:
             super().execute(f"CREATE TEMP TABLE {name} (value TEXT PRIMARY KEY) WITHOUT ROWID")
@@ -356,8 +376,9 @@ class BoundedConnection(sqlite3.Connection):
         """
         number, before = self._fillings.get(name, (0, frozenset[str]()))
         known = super().execute(f"SELECT number FROM {name}_filling").fetchone()
-        if known == (number,) and before == members:
+        if known == (number,) and (before is members or before == members):
             return
+        changes = self.total_changes
         super().execute(f"DELETE FROM {name}_filling")
         if known != (number,):
             super().execute(f"DELETE FROM {name}")
@@ -373,6 +394,21 @@ class BoundedConnection(sqlite3.Connection):
                 super().execute(change, (json.dumps([*some]),))
         self._fillings[name] = number + 1, members
         super().execute(f"INSERT INTO {name}_filling VALUES (?)", (number + 1,))
+        self._changed_in_lists += self.total_changes - changes
+
+    def recall(self, statement: str, values: Mapping[str, Any]) -> Rows:
+        """The rows of a query, from memory if nobody has written to the file since it ran."""
+        (version,) = super().execute("PRAGMA data_version").fetchone()  # rises with others' writes
+        state = version, self.total_changes - self._changed_in_lists
+        if state != self._kept_of:
+            self._kept_of = state
+            self._kept.clear()
+        key = statement, *values.items()
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT_MAX:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = self.execute(statement, values).fetchall()
+        return self._kept[key]
 
     def start_clock(self) -> None:
         """Begin to interrupt statements that run out of time."""

@@ -245,8 +245,11 @@ def build_query(wanted: Wanted) -> tuple[str, Values]:
     return query, values
 
 
-def build_count(filters: Filters) -> tuple[str, Values]:
-    """The query for segments and how many visible `records` there are, and its values."""
+def build_count(filters: Filters) -> tuple[str, str, Values]:
+    """Two queries for segments and how many visible `records` there are, and their named values.
+
+    What the first finds holds until anybody writes; it is '' if time may hide any of them.
+    """
     condition, values = build_filter(filters)
     if not replace(filters, segments=None, layer=None).by_kind_alone:
         chosen = _choose_layer(filters)
@@ -254,19 +257,23 @@ def build_count(filters: Filters) -> tuple[str, Values]:
         seen = _REACHABLE if filters.history else VISIBLE
         seen += " AND r.segment IN chain" if chosen else ""
         counted = f"FROM {table} WHERE {needed} AND {condition} AND {seen}"
-        return f"SELECT r.segment, 1 AS records {counted}", values
+        return "", f"SELECT r.segment, 1 AS records {counted}", values
     doubtful = f"FROM record r INDEXED BY record_doubtful WHERE {condition} AND {VISIBLE}"
-    on_chain = _REACHABLE
-    if filters.durable is not None:  # an OR would be looked up twice, and merged
-        plus = "+" if filters.segments else ""  # which are fewer
-        on_chain = "TRUE" if filters.durable else f"{plus}r.segment IN chain"
-    counted = (
-        f"SELECT r.segment, r.records FROM tally r WHERE {condition} AND {on_chain} "
+    plus = "+" if filters.segments else ""  # which are fewer
+    # an OR would be looked up twice, and merged
+    places = {True: "r.segment IS NULL", False: f"{plus}r.segment IN chain"}
+    certain = (
+        f"SELECT r.segment, r.records FROM tally r WHERE {condition} AND {place} "
         "AND (r.hider = '' OR r.hider NOT IN ('-', '?') "
-        f"AND {_COUNTS_FOR('r.hider', 'r.segment')} IS NOT TRUE) "
-        f"UNION ALL SELECT r.segment, 1 {doubtful} AND r.hider = '?'"
+        f"AND {_COUNTS_FOR('r.hider', 'r.segment')} IS NOT TRUE)"
+        for durable, place in places.items()
+        if filters.durable in (durable, None)
     )
-    return counted, values
+    return (
+        " UNION ALL ".join(certain),
+        f"SELECT r.segment, 1 AS records {doubtful} AND r.hider = '?'",
+        values,
+    )
 
 
 def split_trigrams(term: str) -> list[str]:
@@ -729,20 +736,29 @@ class SqliteIndex:
         return [_ids(rows) for rows in found]
 
     async def count(self, view: View, filters: Filters) -> int:
-        counted, values = build_count(filters)
-        rows = await self.read(
-            f"SELECT coalesce(sum(records), 0) FROM ({counted})",
-            {**view_parameters(view), **values},
-        )
-        return rows[0][0]
+        counted = "SELECT coalesce(sum(records), 0) FROM ({})"
+        return sum(row[0] for row in await self._count(counted, view, filters))
 
     async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
-        counted, values = build_count(filters)
-        rows = await self.read(
-            f"SELECT segment, sum(records) FROM ({counted}) GROUP BY segment",
-            {**view_parameters(view), **values},
-        )
-        return {row[0]: row[1] for row in rows}
+        counted = "SELECT segment, sum(records) FROM ({}) GROUP BY segment"
+        found: dict[SegmentId | None, int] = {}
+        for segment, records in await self._count(counted, view, filters):
+            found[segment] = found.get(segment, 0) + records
+        return found
+
+    async def _count(self, counted: str, view: View, filters: Filters) -> Rows:
+        """What is `counted` of the visible records, in rows of those that time may hide and others.
+
+        Most of it is kept: a project of thousands of segments has five sorts of records in each.
+        """
+        certain, doubtful, own = build_count(filters)
+        values = {**view_parameters(view), **own}
+        if not certain:
+            return await self.read(counted.format(doubtful), values)
+        lasting = {name: value for name, value in values.items() if name != "now"}
+        queries = (counted.format(certain), lasting), (counted.format(doubtful), values)
+        parts = await self._when_complete(await self.file.rows_kept(*queries))
+        return [row for rows in parts for row in rows]
 
     async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
         rows = await self.read(
@@ -809,14 +825,13 @@ class SqliteIndex:
     async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
         some = "IS NOT NULL" if among is None else "IN (SELECT value FROM json_each(:segments))"
         values = {} if among is None else {"segments": _as_list(among)}
-        rows = await self.read(
-            f"""SELECT DISTINCT segment FROM tally WHERE segment {some} AND segment NOT IN (
+        query = f"""SELECT json_group_array(segment) FROM (
+            SELECT DISTINCT segment FROM tally WHERE segment {some} AND segment NOT IN (
                 SELECT r.segment FROM erasure CROSS JOIN record r ON r.rowid = erasure.record
                 WHERE r.segment IS NOT NULL GROUP BY r.segment HAVING count(DISTINCT r.rowid) =
-                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment))""",
-            values,
-        )
-        return {SegmentId(row[0]) for row in rows}
+                    (SELECT sum(records) FROM tally t WHERE t.segment = r.segment)))"""
+        (((found,),),) = await self._when_complete(await self.file.rows_kept((query, values)))
+        return set(json.loads(found))
 
     async def suppressed_by(
         self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
