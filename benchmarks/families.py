@@ -179,8 +179,9 @@ class Store:
         """What has no word of the question: all of a small store, or what has related words."""
         if len(self.units) <= CANDIDATES_MAX:
             return [*reversed(range(len(self.units)))]
-        known = replace(corpus, counts=self._counts([*list_near(question, load_word_table())]))
-        return self._find_any(select_near(question, known, load_word_table()))
+        near = list_near(question, load_word_table())
+        known = replace(corpus, counts=self._counts([*near]))
+        return self._find_any(select_near(question, near, known))
 
     def _far(self, question: Query, corpus: CorpusStatistics) -> list[int]:
         far = rank_far(question, corpus, load_word_table())

@@ -93,7 +93,7 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
 
 ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "corpus": lambda index, view: index.corpus(["a"], view),
-    "spellings": lambda index, view: index.spellings("apples"),  # noqa: ARG005
+    "spellings": lambda index, view: index.spellings(["apples"]),  # noqa: ARG005
     "match": lambda index, view: index.match(["a"], CorpusStatistics(1, {"a": 1}), view, ANY, 5),
     "around": lambda index, view: index.around([RecordId("x")], view, ANY),
     "find": lambda index, view: index.find(view, ANY, 5),

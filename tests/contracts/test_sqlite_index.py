@@ -480,7 +480,7 @@ async def test_what_is_set_aside_does_not_take_the_places_of_what_is_there(
 
     assert [each.id for each in await matched(index, "apple", scribe)] == [old.id]
     await index.set_aside({old.id})
-    assert await index.spellings("apple") == []
+    assert await index.spellings(["apple"]) == {"apple": []}
 
 
 async def test_what_is_set_aside_is_found_without_a_list_of_all_that_is_missing(

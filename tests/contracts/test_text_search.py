@@ -92,7 +92,7 @@ async def test_terms_are_counted_as_long_as_a_record_holds_them(
         scribe.record("apple swordfish", segment=HERE),
     )
     await index.add([kept, gone])
-    assert await index.spellings("swordfesh") == [("swordfish", 1)]
+    assert await index.spellings(["swordfesh"]) == {"swordfesh": ["swordfish"]}
 
     await index.remove({gone.id})
 
@@ -100,7 +100,7 @@ async def test_terms_are_counted_as_long_as_a_record_holds_them(
         "appl": 1,
         "swordfish": 0,
     }
-    assert await index.spellings("swordfesh") == []
+    assert await index.spellings(["swordfesh"]) == {"swordfesh": []}
 
 
 async def test_spellings_share_letters_with_what_was_asked(
@@ -109,9 +109,9 @@ async def test_spellings_share_letters_with_what_was_asked(
     """A typing error, or a part of an identifier, finds the terms that may be meant."""
     await index.add([scribe.record("kubernetes deployments banana", segment=HERE)])
 
-    assert (await index.spellings("kubernets"))[0][0].startswith("kubernet")
-    assert await index.spellings("zz") == []
-    assert await index.spellings("qqqqqq") == []
+    found = await index.spellings(["kubernets", "zz", "qqqqqq"])
+    assert found["kubernets"][0].startswith("kubernet")
+    assert (found["zz"], found["qqqqqq"]) == ([], [])
 
 
 async def test_neighbours_are_what_was_written_in_the_same_go(

@@ -223,7 +223,7 @@ async def test_junk_among_the_postings_does_no_harm(tmp_path: Path, what: str) -
 
     for _ in range(3):
         try:
-            await index.spellings("orders")
+            await index.spellings(["orders"])
             corpus = await index.corpus({"token", "rotat"}, view)
             await index.match(["token", "rotat"], corpus, view, Filters(), 5)
             await index.quote(["the", "token", "rotat"], view, Filters(), 5)

@@ -1,7 +1,9 @@
 """The table of related words: how near two texts are without a model."""
 
 from memory_mcp.words.table import (
+    BITS,
     Shared,
+    compare_signs,
     compare_telling,
     load_word_table,
     pack_meaning,
@@ -77,3 +79,26 @@ def test_to_load_the_table_looks_no_stem_up() -> None:
 
     assert len(table.places) == 1
     assert len(table.signs) == 1
+
+
+def test_the_nearest_of_all_words_are_found_in_order() -> None:
+    """One by one and by the place in the table where two are as near."""
+    table = load_word_table()
+    own = table.find_signs("payment")
+    assert own is not None
+
+    found = table.compare_all("payment", 400)
+
+    others = [place for place, stem in enumerate(table.stems) if stem != "payment"]
+    others.sort(key=lambda place: (own ^ table.signs[place]).bit_count())
+    assert found == [
+        (table.stems[place], compare_signs(own, table.signs[place])) for place in others[:400]
+    ]
+
+
+def test_no_two_words_are_opposite_in_every_sign() -> None:
+    """How many signs of a word are unlike is kept in a byte."""
+    table = load_word_table()
+    every = {table.signs[place] for place in range(len(table.stems))}
+
+    assert every.isdisjoint(signs ^ ((1 << BITS) - 1) for signs in every)

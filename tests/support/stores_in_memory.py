@@ -219,12 +219,14 @@ class MemoryIndex:
         counts = {term: seen[term] if term in few else every[term] for term in terms}
         return CorpusStatistics(len(self._records), counts)
 
-    async def spellings(self, term: str) -> list[tuple[str, int]]:
-        counts = Counter(there for r in self.every() if r.recalled for there in _terms(r))
-        wanted = _trigrams(term)
-        shared = {there: len(wanted & _trigrams(there)) for there in counts}
-        near = sorted((there for there in counts if shared[there]), key=lambda t: (-shared[t], t))
-        return [(there, counts[there]) for there in near[:_SPELLINGS_MAX]]
+    async def spellings(self, terms: Collection[str]) -> dict[str, list[str]]:
+        every = {there for r in self.every() if r.recalled for there in _terms(r)}
+        found: dict[str, list[str]] = {}
+        for term in terms:
+            shared = {there: len(_trigrams(term) & _trigrams(there)) for there in every}
+            near = (there for there in every if shared[there])
+            found[term] = sorted(near, key=lambda t: (-shared[t], t))[:_SPELLINGS_MAX]
+        return found
 
     async def match(
         self,

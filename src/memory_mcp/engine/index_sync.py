@@ -233,8 +233,8 @@ class SelfHealingIndex:
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
         return await self.run(lambda: self._index.corpus(terms, view), partial=True)
 
-    async def spellings(self, term: str) -> list[tuple[str, int]]:
-        return await self.run(lambda: self._index.spellings(term), partial=True)
+    async def spellings(self, terms: Collection[str]) -> dict[str, list[str]]:
+        return await self.run(lambda: self._index.spellings(terms), partial=True)
 
     async def match(
         self,

@@ -106,8 +106,8 @@ class TextSearch(Protocol):
     - `corpus` counts the searchable records (`Record.recalled`) with each term: of a rare term (in
       `RARE_TERM_RECORDS_MAX` records at most) only visible ones, so that no count reveals a hidden
       word.
-    - `spellings` returns the terms of the index, visible or not, that share most letters with an
-      unknown one, with their counts; 30 at most.
+    - `spellings` returns for each of these unknown terms those of the index, visible or not, that
+      share most letters with it; 30 at most.
     - `match` returns visible records that hold at least one of the terms that `corpus` counted,
       best first. Equal matches stand in one order, however they were added.
     - `quote` returns visible records that hold these terms one after the other, the newest first;
@@ -119,7 +119,7 @@ class TextSearch(Protocol):
     """
 
     async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics: ...
-    async def spellings(self, term: str) -> list[tuple[str, int]]: ...
+    async def spellings(self, terms: Collection[str]) -> dict[str, list[str]]: ...
     async def match(
         self,
         terms: Sequence[str],

@@ -188,48 +188,36 @@ def _find_literal(weighted: WeightedQuery, over: Sequence[int]) -> int | None:
     return max(literal, key=lambda place: weighted.weights[place], default=None)
 
 
-def _divide_into_terms(weighted: WeightedQuery) -> _Parts:
-    literal = [
-        place if _is_literal(weighted, place) else None for place in range(len(weighted.terms))
-    ]
-    return _Parts(_make_shares(weighted.weights), literal)
-
-
-def _is_literal(weighted: WeightedQuery, place: int) -> bool:
-    return weighted.terms[place].exact and place in weighted.held
-
-
 def _make_shares(weights: Sequence[float]) -> list[float]:
     whole = sum(weights) or 1.0
     return [weight / whole for weight in weights]
 
 
 class Evidence(NamedTuple):
-    """What speaks for one candidate; all in 0-1.
+    """What speaks for one candidate; all in 0-1, up to `run` in the order of `PARTS`.
 
     `words`, `tokens` and `whole` are with the turns beside it; `own` is `words` without them.
-    `known` is how much of the query `whole` is
-    made of. `run` is the share of the query that the memory quotes word for word.
     `names`: it is of the speaker asked for. `asks`: it asks instead of telling. `asked` is the
     share of the query that it asks, too. `label`: it sums up in a word or three.
     `phase`: it was written in a phase asked for. `decided`: it is a decision (of that phase) where
-    one is asked for. `held` is how much it holds itself of what is asked, and of a long question
-    of as much as a few telling words could ask. `met` is what each part of the query adds to
-    `tokens`.
+    one is asked for. `run` is the share of the query that the memory quotes word for word.
+    `known` is how much of the query `whole` is made of. `held` is how much it holds itself of what
+    is asked, and of a long question of as much as a few telling words could ask. `met` is what each
+    part of the query adds to `tokens`.
     """
 
     words: float = 0.0
     tokens: float = 0.0
     whole: float = 0.0
-    own: float = 0.0
-    known: float = 1.0
-    run: float = 0.0
     names: float = 0.0
     asks: float = 0.0
     asked: float = 0.0
     label: float = 0.0
     phase: float = 0.0
     decided: float = 0.0
+    run: float = 0.0
+    own: float = 0.0
+    known: float = 1.0
     held: float = 0.0
     met: Sequence[float] = ()
 
@@ -260,7 +248,7 @@ def gather_evidence(
             weighted, nearness, frequencies, beside, leans, by_words=meanings
         )
     speakers = {name for names in {f.names for f in fields.values()} for name in names.split()}
-    asked_names = {term.text for term in weighted.terms if term.text in speakers}
+    asked_names = speakers.intersection(term.text for term in weighted.terms)
     phases = {term.text for term in weighted.terms if term.kind == "phase"}
     has_phase = any(corpus.counts.get(term) for term in phases)
     runs = _list_runs(query, weighted)
@@ -268,24 +256,26 @@ def gather_evidence(
     evidence: dict[RecordId, Evidence] = {}
     for record_id, each in fields.items():
         own = frequencies.get(record_id, ())
-        of_phase = bool(phases) and not phases.isdisjoint(each.extra.split())
+        extra = each.extra
+        of_phase = bool(phases) and not phases.isdisjoint(extra.split())
         decided = query.asks_decision and (of_phase or not has_phase)
         met, whole, known = meanings[record_id]
+        words = _weigh_row(weighted, own)
         evidence[record_id] = Evidence(
-            words=_weigh_row(weighted, windows.get(record_id, own)),
-            tokens=weighted.told * sum(met),
-            whole=whole,
-            own=_weigh_row(weighted, own),
-            known=known,
-            run=_measure_run(runs, each) if own else 0.0,
-            names=float(bool(asked_names) and not asked_names.isdisjoint(each.names.split())),
-            asks=float(QUESTION_TERM in each.extra),
-            asked=_measure_asked(weighted, each) if ASKED_MARK in each.extra else 0.0,
-            label=float(LABEL_TERM in each.extra),
-            phase=float(of_phase),
-            decided=float(decided and DECISION_TERMS in each.extra),
-            held=min(1.0, sum(compress(askable, own))) if own else 0.0,
-            met=met,
+            _weigh_row(weighted, windows[record_id]) if record_id in windows else words,
+            weighted.told * sum(met),
+            whole,
+            1.0 if asked_names and not asked_names.isdisjoint(each.names.split()) else 0.0,
+            1.0 if QUESTION_TERM in extra else 0.0,
+            _measure_asked(weighted, each) if ASKED_MARK in extra else 0.0,
+            1.0 if LABEL_TERM in extra else 0.0,
+            1.0 if of_phase else 0.0,
+            1.0 if decided and DECISION_TERMS in extra else 0.0,
+            _measure_run(runs, each.body) if own else 0.0,
+            words,
+            known,
+            min(1.0, sum(compress(askable, own))) if own else 0.0,
+            met,
         )
     return evidence
 
@@ -358,7 +348,7 @@ def _score_terms(
     """BM25's saturated frequency of each term, for the records that have any."""
     mean = sum(lengths.values()) / max(1, len(lengths))
     spellings = [
-        (place, text, f" {text} ", _ALTERNATIVE_FACTOR if number else 1.0)
+        (place, f" {text} ", _ALTERNATIVE_FACTOR if number else 1.0)
         for place, term in enumerate(weighted.terms)
         for number, text in enumerate((term.text, *term.alternatives))
     ]
@@ -376,20 +366,24 @@ def _score_terms(
 
 
 def _count_terms(
-    spellings: Sequence[tuple[int, str, str, float]], fields: SearchFields
+    spellings: Sequence[tuple[int, str, float]], fields: SearchFields
 ) -> dict[int, float]:
     """How often each term occurs, by its place. Most do not: one look at all fields tells."""
-    every = f" {fields.body}  {fields.names}  {fields.dates}  {fields.extra} "
+    body, names, dates, extra, *_ = fields
+    every = f" {body}  {names}  {dates}  {extra} "
+    first = len(body) + 2
+    second = first + len(names) + 2
+    third = second + len(dates) + 2
     counts: dict[int, float] = {}
-    for place, text, padded, factor in spellings:
+    for place, padded, factor in spellings:
         if padded in every:
-            times = f" {fields.body} ".count(padded) * factor
-            if fields.names and text in fields.names:
-                times += _NAMES * factor * f" {fields.names} ".count(padded)
-            if fields.dates and text in fields.dates:
-                times += _DATES * factor * f" {fields.dates} ".count(padded)
-            if fields.extra and text in fields.extra:
-                times += _EXTRA * factor * f" {fields.extra} ".count(padded)
+            times = every.count(padded, 0, first) * factor
+            if names:
+                times += _NAMES * factor * every.count(padded, first, second)
+            if dates:
+                times += _DATES * factor * every.count(padded, second, third)
+            if extra:
+                times += _EXTRA * factor * every.count(padded, third)
             counts[place] = counts.get(place, 0.0) + times
     return counts
 
@@ -434,12 +428,13 @@ def _list_runs(query: Query, weighted: WeightedQuery) -> _Runs:
     )
 
 
-def _measure_run(runs: _Runs, fields: SearchFields) -> float:
+def _measure_run(runs: _Runs, body: str) -> float:
     """What the longest row of the query's words that the memory repeats is of it."""
-    body = f" {fields.body} "
-    if not any(words in body for words in runs.shortest):
-        return 0.0
-    return next(share for words, share in runs.every if words in body)
+    padded = f" {body} "
+    for shortest in runs.shortest:
+        if shortest in padded:
+            return next(share for words, share in runs.every if words in padded)
+    return 0.0
 
 
 _Meaning = tuple[Sequence[float], float, float]
@@ -480,38 +475,37 @@ def _measure_by_words(
     table: WordTable,
 ) -> dict[RecordId, _Meaning]:
     """What the table of related words says of every record."""
-    parts = _divide_into_terms(weighted)
+    shares = _make_shares(weighted.weights)
+    literal = [
+        place for place, term in enumerate(weighted.terms) if term.exact and place in weighted.held
+    ]
     signs = [table.find_signs(term.text) for term in weighted.terms]
     found = [place for place, own in enumerate(signs) if own is not None]
-    asked = [(own, s) for s, own in zip(parts.shares, signs, strict=True) if own is not None]
-    shares = [share for _, share in asked]
-    known = sum(shares)
+    asked = [(own, s) for s, own in zip(shares, signs, strict=True) if own is not None]
+    known = sum(share for _, share in asked)
     length = measure_length(asked)
+    compared = _Compared(asked, table)
     nothing = (0.0,) * len(asked)
-    compared: dict[int, tuple[Sequence[float], float]] = {}
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
     for record_id, each in fields.items():
         own_length, places = unpack_meaning(each.meaning, table)
-        for place in places:
-            if place not in compared:
-                row = table.signs[place]
-                near = [COSINES[(own ^ row).bit_count()] for own, _ in asked]
-                rarity = table.rarities[place] / RARITY_STEPS
-                compared[place] = near, rarity * sum(map(mul, shares, near))
-        best = [0.0] * len(signs)
+        row = [0.0] * len(signs)
         if places and asked:
-            nearest = map(max, nothing, *[compared[place][0] for place in places])
-            for place, cosine in zip(found, nearest, strict=True):
-                best[place] = cosine
-        rows[record_id] = _apply_letters(best, parts, frequencies.get(record_id, ()), whole=True)
-        if length and own_length:
-            dot = sum([compared[place][1] for place in places])
-            wholes[record_id] = max(0.0, dot / (length * own_length))
+            cosines, dots = zip(*map(compared.__getitem__, places), strict=True)
+            for place, cosine in zip(found, map(max, nothing, *cosines), strict=True):
+                row[place] = cosine
+            for place in literal:
+                row[place] = 0.0
+            if length and own_length:
+                wholes[record_id] = max(0.0, sum(dots) / (length * own_length))
+        if own := frequencies.get(record_id):  # every term that occurs is found
+            row = [1.0 if times else cosine for times, cosine in zip(own, row, strict=True)]
+        rows[record_id] = row
     windows = _join_rows(rows, beside, leans, (1.0, _NEXT_MEANING, _NEXT_MEANING))
     return {
         record_id: (
-            list(map(mul, parts.shares, windows.get(record_id) or row)),
+            list(map(mul, shares, windows.get(record_id) or row)),
             wholes.get(record_id, 0.0),
             known,
         )
@@ -519,20 +513,30 @@ def _measure_by_words(
     }
 
 
-def _apply_letters(
-    best: Sequence[float], parts: _Parts, own: Sequence[float], *, whole: bool = False
-) -> list[float]:
-    """The row with 1 for each name or number that occurs, and little for another in its place.
+class _Compared(dict[int, tuple[Sequence[float], float]]):
+    """The cosines of each word of the table with what is asked, and what it adds to the whole.
 
-    With `whole` the parts are terms, and every term that occurs is found.
+    A word is compared once it is met: of most memories some words are those of others.
     """
-    row = list(best)
+
+    def __init__(self, asked: Sequence[tuple[int, float]], table: WordTable) -> None:
+        super().__init__()
+        self._asked = [signs for signs, _ in asked]
+        self._shares = [share for _, share in asked]
+        self._table = table
+
+    def __missing__(self, place: int) -> tuple[Sequence[float], float]:
+        row = self._table.signs[place]
+        near = [COSINES[(own ^ row).bit_count()] for own in self._asked]
+        rarity = self._table.rarities[place] / RARITY_STEPS
+        self[place] = compared = near, rarity * sum(map(mul, self._shares, near))
+        return compared
+
+
+def _apply_letters(best: Sequence[float], parts: _Parts, own: Sequence[float]) -> list[float]:
+    """The row with 1 for each name or number that occurs, and little for another in its place."""
+    row = [max(0.0, cosine) for cosine in best]
     for place, literal in enumerate(parts.literal):
-        term = place if whole and literal is None else literal
-        if term is not None and own and own[term]:
-            row[place] = 1.0
-        elif literal is not None:
-            row[place] = 0.0 if whole else _OTHER_LETTERS * max(0.0, row[place])
-        else:
-            row[place] = max(0.0, row[place])
+        if literal is not None:
+            row[place] = 1.0 if own and own[literal] else _OTHER_LETTERS * row[place]
     return row

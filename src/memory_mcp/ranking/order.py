@@ -20,6 +20,7 @@ import math
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import cache, partial
 from operator import mul
 from typing import Final
 
@@ -132,9 +133,13 @@ def rank_candidates(
     every: list[Rankable] = [*(wanted | {c.id: c for c in candidates}).values()]
     explained = min(1.0, _EXPLAINED * max((each.own for each in evidence.values()), default=0.0))
     scored: list[tuple[float, Rankable, Sequence[float]]] = []
+    weigh = cache(partial(_weigh_parts, explained))
     for one in every:
+        found = evidence[one.id]
+        pieces = zip(weigh(found.known), found[:10], strict=True)  # up to `run`
         logit = (
-            *(weights.similarity * each for each in _weigh_evidence(evidence[one.id], explained)),
+            *[weights.similarity * (weight * each / _STEP) for weight, each in pieces],
+            weights.similarity * (-_LEVEL / _STEP),
             *_score_preferences(one, weights, now),
         )
         scored.append((round(sum(logit), 9), one, logit))
@@ -148,7 +153,8 @@ def rank_candidates(
         highest = min(highest, _weigh_likely(found, logit, total, weights))
         pieces = logit if highest == total else (*logit, highest - total)
         agreement = _logistic(total)
-        ranked.append(RankedCandidate(one.id, _logistic(highest), pieces, agreement, found.met))
+        score = agreement if highest == total else _logistic(highest)
+        ranked.append(RankedCandidate(one.id, score, pieces, agreement, found.met))
     return ranked if every_one else drop_weak(ranked)
 
 
@@ -158,25 +164,13 @@ def drop_weak(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     return [place for place in ranked if place.agreement >= least]
 
 
-def _weigh_evidence(each: Evidence, explained: float) -> list[float]:
-    """What each piece of evidence adds to the logit, and what it takes to be likely."""
-    unknown = 1 - each.known  # what the table does not know is left to the words
-    whole = (1 - explained) * _WHOLE * each.known
-    words = explained * _WORDS + (1 - explained) * _WHOLE * unknown
-    pieces = (
-        words * each.words,
-        (1 - words - whole) * each.tokens,
-        whole * each.whole,
-        _NAMES * each.names,
-        -_ASKS * each.asks,
-        _ASKED * each.asked,
-        -_LABEL * each.label,
-        _PHASE * each.phase,
-        _DECIDED * each.decided,
-        _RUN * each.run,
-        -_LEVEL,
-    )
-    return [piece / _STEP for piece in pieces]
+def _weigh_parts(explained: float, known: float) -> tuple[float, ...]:
+    """What each piece of evidence counts, up to `run` in the order of `PARTS`."""
+    whole = (1 - explained) * _WHOLE * known
+    # what the table does not know is left to the words
+    words = explained * _WORDS + (1 - explained) * _WHOLE * (1 - known)
+    tokens = 1 - words - whole
+    return words, tokens, whole, _NAMES, -_ASKS, _ASKED, -_LABEL, _PHASE, _DECIDED, _RUN
 
 
 def _weigh_likely(

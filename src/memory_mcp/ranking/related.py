@@ -29,10 +29,10 @@ def list_near(question: Query, table: WordTable) -> frozenset[str]:
     )
 
 
-def select_near(question: Query, corpus: CorpusStatistics, table: WordTable) -> list[str]:
-    """Those of the near words that are looked for, rarest first."""
-    near = list_near(question, table).difference(question.every)
-    return select_rarest({t: corpus.counts.get(t, 0) for t in near}, _MATCHES_MAX)
+def select_near(question: Query, near: frozenset[str], corpus: CorpusStatistics) -> list[str]:
+    """Those of the near words that are looked for beside the question's own, rarest first."""
+    others = near.difference(question.every)
+    return select_rarest({t: corpus.counts.get(t, 0) for t in others}, _MATCHES_MAX)
 
 
 def rank_far(question: Query, corpus: CorpusStatistics, table: WordTable) -> list[str]:
@@ -49,9 +49,13 @@ def rank_far(question: Query, corpus: CorpusStatistics, table: WordTable) -> lis
     nearness: dict[str, float] = {}
     for text, weight in asked:
         for other, cosine in table.compare_all(text, _FAR_TERMS_MAX):
-            nearness[other] = max(nearness.get(other, 0.0), weight * cosine)
-    order = sorted(nearness, key=lambda other: (-nearness[other], other))
-    return [other for other in order if other not in question.every][:_FAR_TERMS_MAX]
+            near = weight * cosine
+            if near > nearness.setdefault(other, 0.0):
+                nearness[other] = near
+    for own in question.every:
+        nearness.pop(own, None)
+    order = sorted([(-near, other) for other, near in nearness.items()])
+    return [other for _, other in order[:_FAR_TERMS_MAX]]
 
 
 def select_far(ranked: Sequence[str], counts: Mapping[str, int]) -> list[str]:

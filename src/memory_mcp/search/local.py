@@ -114,10 +114,10 @@ async def find_local(
     banks = workspace.banks_of(filters.reach)
     semantic = next((bank.meaning for bank in banks if bank.meaning), None)
     async with run_beside(_encode_query(semantic, query)) as encoding:
-        question, corpora = await _expand_question(banks, parse_query(query, view.now), view)
+        question, near, corpora = await _expand_question(banks, parse_query(query, view.now), view)
         shares = _share_out(corpora, most)
         by_words = await gather_all(
-            _find_by_words(bank, question, corpus, view=view, filters=filters, share=share)
+            _find_by_words(bank, question, near, corpus, view=view, filters=filters, share=share)
             for bank, corpus, share in zip(banks, corpora, shares, strict=True)
         )
         encoded = await encoding
@@ -129,7 +129,7 @@ async def find_local(
             _collect_candidates(
                 bank,
                 words,
-                partial(_find_by_words, bank, question, corpus, view=view, share=share),
+                partial(_find_by_words, bank, question, near, corpus, view=view, share=share),
                 partial(_find_far, bank, question, corpus, view=view, filters=filters),
                 vectors,
                 view=view,
@@ -206,51 +206,55 @@ async def _encode_query(semantic: SemanticIndex | None, query: str) -> QueryVect
 
 async def _expand_question(
     banks: Sequence[MemoryBank], question: Query, view: View
-) -> tuple[Query, Sequence[CorpusStatistics]]:
-    """The question with substitutes for terms that no memory holds, and the counts of all terms.
+) -> tuple[Query, frozenset[str], Sequence[CorpusStatistics]]:
+    """The question with substitutes for terms that no memory holds, and the words near to it.
 
-    Those of the related words are among them: one visit to an index costs more than some terms.
+    And the counts of all these: one visit to an index costs more than some terms.
     """
-    related = list_near(question, load_word_table())
-    corpora = await gather_all(
-        bank.index.corpus({*question.every, *related}, view) for bank in banks
-    )
+    table = load_word_table()
+    near = list_near(question, table)
+    corpora = await _count_terms(banks, {*question.every, *near}, view)
     counts = _add_corpora(corpora).counts
-    question = keep_rarest_terms(question, counts)
+    whole, question = question, keep_rarest_terms(question, counts)
+    if question is not whole:
+        near = list_near(question, table)
     unknown = [t.text for t in question.terms if not counts.get(t.text)][:_UNKNOWN_TERMS_MAX]
     if not unknown:
-        return question, corpora
-    substitutes = await _find_substitutes(banks, unknown, view)
-    if not any(substitutes.values()):
-        return question, corpora
-    question = expand_query(question, substitutes)
-    every = {*question.every, *related}
-    return question, await gather_all(bank.index.corpus(every, view) for bank in banks)
-
-
-async def _find_substitutes(
-    banks: Sequence[MemoryBank], terms: Sequence[str], view: View
-) -> Mapping[str, Sequence[str]]:
-    """For each of the terms the similar ones that a visible record holds."""
-    similar: dict[str, dict[str, None]] = {term: {} for term in terms}
-    lists = await gather_all(bank.index.spellings(term) for term in terms for bank in banks)
-    for term, found in zip((term for term in terms for _ in banks), lists, strict=True):
-        similar[term] |= dict.fromkeys(name for name, _ in found)
-    names = frozenset[str]().union(*similar.values())
-    if not names:
-        return {}
-    corpora = await gather_all(bank.index.corpus(names, view) for bank in banks)
-    counts = _add_corpora(corpora).counts
-    table = load_word_table()
-    return {
-        term: suggest_terms(term, [(name, n) for name in found if (n := counts[name])], table)
+        return question, near, corpora
+    similar = await _find_similar(banks, unknown)
+    if not (names := frozenset[str]().union(*similar.values())):
+        return question, near, corpora
+    others = await _count_terms(banks, names, view)
+    held = {name: n for name, n in _add_corpora(others).counts.items() if n}
+    substitutes = {
+        term: suggest_terms(term, [(name, held[name]) for name in found if name in held], table)
         for term, found in similar.items()
     }
+    both = [
+        CorpusStatistics(corpus.records, {**other.counts, **corpus.counts})
+        for corpus, other in zip(corpora, others, strict=True)
+    ]
+    return expand_query(question, substitutes), near, both
+
+
+async def _count_terms(
+    banks: Sequence[MemoryBank], terms: Collection[str], view: View
+) -> list[CorpusStatistics]:
+    return await gather_all(bank.index.corpus(terms, view) for bank in banks)
+
+
+async def _find_similar(
+    banks: Sequence[MemoryBank], terms: Sequence[str]
+) -> Mapping[str, Collection[str]]:
+    """For each of the terms those of the banks that are spelt much like it."""
+    lists = await gather_all(bank.index.spellings(terms) for bank in banks)
+    return {term: dict.fromkeys(name for each in lists for name in each[term]) for term in terms}
 
 
 async def _find_by_words(
     bank: MemoryBank,
     question: Query,
+    near: frozenset[str],
     corpus: CorpusStatistics,
     *,
     view: View,
@@ -265,7 +269,7 @@ async def _find_by_words(
         if corpus.records <= share:  # so few that each can be compared
             others = await bank.index.newest(view, filters, share)
         else:
-            few = select_near(question, corpus, load_word_table())
+            few = select_near(question, near, corpus)
             others = await bank.index.match(few, corpus, view, filters, share) if few else ()
         quoted = await quoting
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)

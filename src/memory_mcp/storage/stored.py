@@ -422,10 +422,5 @@ def measure_rarity(count: int, records: int) -> float:
 def make_candidate(row: Sequence[Any]) -> Candidate:
     """The candidate in a row of an index."""
     id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
-    return Candidate(
-        id=RecordId(id_),
-        fields=SearchFields(body, names, dates, extra, day, meaning, outline),
-        importance=importance,
-        pinned=bool(pinned),
-        created_at=created_at,
-    )
+    fields = SearchFields(body, names, dates, extra, day, meaning, outline)
+    return Candidate(RecordId(id_), fields, importance, bool(pinned), created_at)

@@ -131,9 +131,21 @@ def _compare_all(table: WordTable, stem: str, most: int) -> Sequence[tuple[str, 
     own = table.find_signs(stem)
     if own is None:
         return ()
-    unlike = [*map(int.bit_count, map(own.__xor__, _list_signs(table)))]
-    order = sorted(range(len(unlike)), key=unlike.__getitem__)[: most + 1]
-    return [(table.stems[at], COSINES[unlike[at]]) for at in order if table.stems[at] != stem]
+    # a byte each: no two are opposite in every sign
+    unlike = bytes(map(int.bit_count, map(own.__xor__, _list_signs(table))))
+    order: list[int] = []
+    for signs in range(BITS):  # nearly all are further away than the last of these
+        at = unlike.find(signs)
+        while at >= 0:
+            order.append(at)
+            at = unlike.find(signs, at + 1)
+        if len(order) > most:
+            break
+    return [
+        (table.stems[at], COSINES[unlike[at]])
+        for at in order[: most + 1]
+        if table.stems[at] != stem
+    ]
 
 
 def compare_signs(one: int, other: int) -> float:

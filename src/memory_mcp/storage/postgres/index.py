@@ -331,19 +331,19 @@ class PostgresIndex:
         counts = {term: count for term, count, _ in rows}
         return CorpusStatistics(records, {term: counts[term] for term in terms})
 
-    async def spellings(self, term: str) -> list[tuple[str, int]]:
-        trigrams = sorted({term[i : i + 3] for i in range(len(term) - 2)})
-        if not trigrams:
-            return []
+    async def spellings(self, terms: Collection[str]) -> dict[str, list[str]]:
         await count_terms(self.bank)
-        rows = await self._read(
-            "SELECT term, records FROM (SELECT term, count(*) AS same FROM trigram "
-            "WHERE bank = :bank AND trigram = ANY(:trigrams) GROUP BY term "
-            f"ORDER BY same DESC, term LIMIT {_SPELLINGS_MAX}) near "
-            "JOIN term t USING (term) WHERE t.bank = :bank ORDER BY same DESC, term",
-            {"trigrams": trigrams},
-        )
-        return [(row[0], row[1]) for row in rows]
+        found: dict[str, list[str]] = {}
+        for term in terms:
+            rows = await self._read(
+                "SELECT term FROM (SELECT term, count(*) AS same FROM trigram "
+                "WHERE bank = :bank AND trigram = ANY(:trigrams) GROUP BY term "
+                f"ORDER BY same DESC, term LIMIT {_SPELLINGS_MAX}) near "
+                "JOIN term t USING (term) WHERE t.bank = :bank ORDER BY same DESC, term",
+                {"trigrams": sorted({term[i : i + 3] for i in range(len(term) - 2)})},
+            )
+            found[term] = [row[0] for row in rows]
+        return found
 
     async def match(
         self,

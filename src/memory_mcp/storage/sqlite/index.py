@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
 
@@ -317,6 +318,7 @@ CANDIDATE: Final = (
     "f.body, f.names, f.dates, f.extra, f.meaning, f.outline"
 )
 """The columns that `parse_candidate` reads, of a record `r` and its fields `f`."""
+_CANDIDATE_TYPES: Final = (str, int, int, str, str, str, str, str, str, bytes, bytes)
 
 
 def parse_candidate(row: Sequence[Any]) -> Candidate:
@@ -325,9 +327,7 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     Raises:
         IndexDamagedError: the file was changed by others; a broken page may hold anything.
     """
-    id_, _, _, created_at, day, body, names, dates, extra, meaning, outline = row
-    texts = {*map(type, (id_, created_at, day, body, names, dates, extra))}
-    if texts != {str} or {type(meaning), type(outline)} != {bytes}:
+    if tuple(map(type, row)) != _CANDIDATE_TYPES:
         raise IndexDamagedError(
             f"The index holds {row!r:.100}, which nobody wrote. "
             "`memory-mcp doctor --reindex` makes it anew."
@@ -455,6 +455,11 @@ _BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
 _ID_PART: Final = compile_later(r"[0-9a-f-]+")
 
 _SPELLINGS_MAX: Final = 30
+
+_SPELLED: Final = f"""
+    SELECT t.term FROM spelling s JOIN term t ON t.number = s.term
+    WHERE s.trigram IN (SELECT value FROM json_each(:trigrams)) AND t.records > 0
+    GROUP BY s.term ORDER BY count(*) DESC, t.term LIMIT {_SPELLINGS_MAX}"""
 
 _GONE: Final = """WITH RECURSIVE doomed (id) AS (
     SELECT target FROM erasure UNION SELECT value FROM json_each(:also) UNION
@@ -644,17 +649,10 @@ class SqliteIndex:
         (_, records), *rows = await self.read(_COUNTS, values)
         return CorpusStatistics(records, dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows})
 
-    async def spellings(self, term: str) -> list[tuple[str, int]]:
-        trigrams = split_trigrams(term)
-        if not trigrams:
-            return []
-        rows = await self.read(
-            "SELECT t.term, t.records FROM spelling s JOIN term t ON t.number = s.term "
-            "WHERE s.trigram IN (SELECT value FROM json_each(:trigrams)) AND t.records > 0 "
-            "GROUP BY s.term ORDER BY count(*) DESC, t.term LIMIT :limit",
-            {"trigrams": json.dumps(trigrams), "limit": _SPELLINGS_MAX},
-        )
-        return [(row[0], row[1]) for row in rows]
+    async def spellings(self, terms: Collection[str]) -> dict[str, list[str]]:
+        queries = [(_SPELLED, {"trigrams": json.dumps(split_trigrams(term))}) for term in terms]
+        found = await self._read_each(queries)
+        return {term: [name for (name,) in rows] for term, rows in zip(terms, found, strict=True)}
 
     async def match(
         self,
@@ -979,8 +977,8 @@ class SqliteIndex:
                 CROSS JOIN fields f ON f.record = seen.row)""",
             {**view_parameters(view), **values, **asked, "limit": limit, "looked_at": looked_at},
         )
-        rows.sort(key=lambda row: row[1], reverse=True)  # a join promises no order
-        rows.sort(key=lambda row: row[0])
+        rows.sort(key=itemgetter(1), reverse=True)  # a join promises no order
+        rows.sort(key=itemgetter(0))
         certain = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
         return [parse_candidate(row[1:]) for row in rows], certain
 
