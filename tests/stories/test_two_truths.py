@@ -29,6 +29,22 @@ async def test_a_newer_value_is_reported_with_what_to_call(settings: Settings, e
     assert "update_memory" in told["message"]
 
 
+async def test_a_receipt_orders_nobody_to_merge_what_is_only_near(
+    settings: Settings, era: Era
+) -> None:
+    """An agent that obeys each sentence keeps the memory that is about something else."""
+    async with agent(settings, era) as client:
+        await add(client, "Die Telefonnummer der Bereitschaft ist 4711.")
+        near = await call(client, "add_memory", content="Die Bereitschaft wechselt freitags.")
+        changed = await call(client, "add_memory", content="Die Bereitschaft ist jetzt länger.")
+
+    assert [each["relation"] for each in near["similar"]] == ["similar"]
+    for told in (near, changed):
+        assert "otherwise nothing is to do" in told["message"]
+        assert "takes the place of" not in told["message"]
+        assert len(told["message"]) < 200
+
+
 async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings, era: Era) -> None:
     """Nothing but the question tells that both are about one thing."""
     async with agent(settings, era) as client:
@@ -118,7 +134,7 @@ async def test_a_change_of_which_nothing_is_known_is_said(settings: Settings, er
         told = await call(client, "add_memory", content="We switched from Gitter to Discord.")
         plain = await call(client, "add_memory", content="The cat is called Mo.")
 
-    assert "search for it and give the text that holds now to update_memory" in told["message"]
+    assert "Search for one with the older value" in told["message"]
     assert "find it with search_memories" not in plain["message"]
 
 
@@ -175,7 +191,7 @@ async def test_the_nearest_is_named_though_no_word_is_shared(settings: Settings,
         far = await call(client, "add_memory", content="The cat is called Mo.")
 
     assert _similar(told)[0] == (old, "similar")
-    assert "If it brings one of them up to date, give exactly this text to" in told["message"]
+    assert "If it brings one of them up to date, call update_memory" in told["message"]
     assert len(told["similar"][0]["content"]) <= 160
     assert "similar" not in far
 
