@@ -505,3 +505,57 @@ def test_what_takes_a_score_says_what_that_adds(run: Run) -> None:
     for hit in found:
         summed = 1 / (1 + exp(-sum(hit["parts"].values())))
         assert summed == pytest.approx(hit["score"], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("The main branch is called master.", "master was renamed to main.",
+         "what is the main branch called"),
+        ("The service account is called fl-bot.", "fl-bot has been renamed to fleet-robot.",
+         "what is the service account called"),
+        ("Der Testserver heißt otter.", "Der Testserver wurde in lynx umbenannt.",
+         "wie heißt der Testserver"),
+        ("Die Suche nutzt Elasticsearch.", "Die Suche wurde auf Meilisearch umgestellt.",
+         "was nutzt die Suche"),
+    ],
+)  # fmt: skip
+async def test_a_new_name_goes_before_the_old_one(
+    settings: Settings, era: Era, old: str, new: str, asked: str
+) -> None:
+    """What states the old name is outdated, though no value stands where it stood."""
+    async with agent(settings, era) as client:
+        await add(client, "Run make lint on every branch before a push.")
+        older = await add(client, old)
+        newer = await call(client, "add_memory", content=new)
+        found = await call(client, "search_memories", query=asked)
+
+    assert _similar(newer)[0] == (older, "outdated")
+    marks = [(hit["content"], hit.get("outdated_by")) for hit in found["results"]]
+    assert marks[0] == (new, None)
+    assert (old, newer["memoryId"]) in marks
+
+
+@pytest.mark.parametrize(
+    ("said", "new", "asked"),
+    [
+        ("Anna Schmidt reviews the security changes.", "Anna Schmidt is now called Anna Weber.",
+         "who reviews the security changes"),
+        ("Tom Berger owns the importer.", "Tom Berger is now Tom Huber.", "who owns the importer"),
+        ("fl-bot pushes the release tags.", "fl-bot heißt jetzt fleet-robot.",
+         "who pushes the release tags"),
+    ],
+)  # fmt: skip
+async def test_a_new_name_stands_beside_what_is_said_of_the_old_one(
+    settings: Settings, era: Era, said: str, new: str, asked: str
+) -> None:
+    """What was said of the old name holds of the new one, so it is not outdated."""
+    async with agent(settings, era) as client:
+        for other in OTHERS:
+            await add(client, other)
+        await add(client, said)
+        await add(client, new)
+        found = await call(client, "search_memories", query=asked)
+
+    assert [hit["content"] for hit in found["results"]][:2] == [said, new]
+    assert found["results"][0].get("outdated_by") is None
