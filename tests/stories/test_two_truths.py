@@ -559,3 +559,45 @@ async def test_a_new_name_stands_beside_what_is_said_of_the_old_one(
 
     assert [hit["content"] for hit in found["results"]][:2] == [said, new]
     assert found["results"][0].get("outdated_by") is None
+
+
+async def test_what_was_before_is_the_one_before(settings: Settings, era: Era) -> None:
+    """Of several that were, the last one that another took the place of comes first."""
+    said = ["Vite", "Webpack", "Vite", "esbuild", "Vite"]
+    async with agent(settings, era) as client:
+        for place, tool in enumerate(said):
+            again = " again" if tool in said[:place] else ""
+            await add(client, f"The bundler is {tool}{again}.")
+        asked = "which bundler did we use before?"
+        found = await call(client, "search_memories", query=asked)
+
+    assert found["results"][0]["content"] == "The bundler is esbuild."
+
+
+async def test_an_emoji_is_found_by_itself(settings: Settings, era: Era) -> None:
+    """Whoever writes one alone may search for it alone."""
+    async with agent(settings, era) as client:
+        fire = await add(client, "🔥 the release of May took the site down")
+        await add(client, "🚀 the release of June went well")
+        found = await call(client, "search_memories", query="🔥")
+
+    assert [hit["memoryId"] for hit in found["results"]] == [fire]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        ("数据库是 PostgreSQL 16。", "数据库是 MySQL 8。", "缓存是 Redis。"),
+        ("定例会議は月曜日です。", "定例会議は水曜日です。", "朝会は金曜日です。"),
+    ],
+)
+async def test_a_value_changes_in_scripts_without_spaces(
+    settings: Settings, era: Era, old: str, new: str, other: str
+) -> None:
+    """The same skeleton with another value, as in English."""
+    async with agent(settings, era) as client:
+        await add(client, other)
+        older = await add(client, old)
+        newer = await call(client, "add_memory", content=new)
+
+    assert [id_ for id_, relation in _similar(newer) if relation == "outdated"] == [older]

@@ -350,10 +350,11 @@ def asks_for_former(query: str) -> bool:
 
 
 def _put_former_first(found: Sequence[Hit], every: Sequence[Hit]) -> list[Hit]:
-    """The hits, each behind those that it brings up to date: they are what was before."""
+    """The hits, each behind all that it brings up to date, the last of them first."""
     placed: dict[RecordId, Hit] = {}
     for hit in found:
-        older = [each for each in every if each.outdated_by == hit.record.id]
+        holding = hit.outdated_by or hit.record.id
+        older = [each for each in every if each.outdated_by == holding]
         for each in sorted(older, key=lambda each: each.record.created_at, reverse=True):
             score = max(each.score or 0.0, hit.score or 0.0)
             placed.setdefault(each.record.id, replace(each, score=score))
