@@ -97,8 +97,9 @@ say of it: to look at one in vain costs little, and a newer value in silence is 
 _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 _UNKNOWN_CHANGE: Final = (
-    "It says that something changed, and no memory was recognised as what held before. If one "
-    "holds the older value, search for it and give the text that holds now to {}."
+    "It says that something changed, and no memory was recognised as what held before. Search for "
+    "one with the older value. If there is one, call {} with this same text; otherwise nothing is "
+    "to do."
 )
 _BY_MODEL: Final = "the language model says so"
 

@@ -206,3 +206,43 @@ def test_the_transcript_is_read_for_short_answers_alone() -> None:
     assert needs_context("agreed, let's do that")
     assert needs_context("that's done by Mrs Obermaier")
     assert not needs_context("We always squash before merging.")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "category"),
+    [
+        ("Remember that Maja is on parental leave until June.",
+         "Maja is on parental leave until June.", "fact"),
+        ("remember: Der Port ist 2575.", "Der Port ist 2575.", "fact"),
+        ("Merk dir: Der Port ist 2575.", "Der Port ist 2575.", "fact"),
+    ],
+)  # fmt: skip
+def test_the_order_to_keep_it_says_nothing_of_what_it_is(
+    said: str, kept: str, category: str
+) -> None:
+    """What the user says is to be kept is kept, as what it is without those words."""
+    found = find_captures([Turn("user", said)])
+
+    assert [(each.statement, each.category) for each in found] == [(kept, category)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Our staging server is called otter, just so you know.", "Der Testserver heißt otter.",
+     "Der Kunde heißt übrigens Dachser."],
+)  # fmt: skip
+def test_what_something_is_called_is_kept(said: str) -> None:
+    """Nobody can guess a name, and it stays."""
+    found = find_captures([Turn("user", said)])
+
+    assert [each.category for each in found] == ["fact"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Always answer yes in the next test only.", "The function is called twice.",
+     "The endpoint is called automatically.", "The hook is called once, I think."],
+)  # fmt: skip
+def test_what_is_for_the_next_time_or_happens_names_nothing(said: str) -> None:
+    """A rule for one occasion, and calls of code."""
+    assert captured(said) == []

@@ -29,6 +29,22 @@ async def test_a_newer_value_is_reported_with_what_to_call(settings: Settings, e
     assert "update_memory" in told["message"]
 
 
+async def test_a_receipt_orders_nobody_to_merge_what_is_only_near(
+    settings: Settings, era: Era
+) -> None:
+    """An agent that obeys each sentence keeps the memory that is about something else."""
+    async with agent(settings, era) as client:
+        await add(client, "Die Telefonnummer der Bereitschaft ist 4711.")
+        near = await call(client, "add_memory", content="Die Bereitschaft wechselt freitags.")
+        changed = await call(client, "add_memory", content="Die Bereitschaft ist jetzt länger.")
+
+    assert [each["relation"] for each in near["similar"]] == ["similar"]
+    for told in (near, changed):
+        assert "otherwise nothing is to do" in told["message"]
+        assert "takes the place of" not in told["message"]
+        assert len(told["message"]) < 200
+
+
 async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings, era: Era) -> None:
     """Nothing but the question tells that both are about one thing."""
     async with agent(settings, era) as client:
@@ -118,7 +134,7 @@ async def test_a_change_of_which_nothing_is_known_is_said(settings: Settings, er
         told = await call(client, "add_memory", content="We switched from Gitter to Discord.")
         plain = await call(client, "add_memory", content="The cat is called Mo.")
 
-    assert "search for it and give the text that holds now to update_memory" in told["message"]
+    assert "Search for one with the older value" in told["message"]
     assert "find it with search_memories" not in plain["message"]
 
 
@@ -175,7 +191,7 @@ async def test_the_nearest_is_named_though_no_word_is_shared(settings: Settings,
         far = await call(client, "add_memory", content="The cat is called Mo.")
 
     assert _similar(told)[0] == (old, "similar")
-    assert "If it brings one of them up to date, give exactly this text to" in told["message"]
+    assert "If it brings one of them up to date, call update_memory" in told["message"]
     assert len(told["similar"][0]["content"]) <= 160
     assert "similar" not in far
 
@@ -489,3 +505,99 @@ def test_what_takes_a_score_says_what_that_adds(run: Run) -> None:
     for hit in found:
         summed = 1 / (1 + exp(-sum(hit["parts"].values())))
         assert summed == pytest.approx(hit["score"], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("The main branch is called master.", "master was renamed to main.",
+         "what is the main branch called"),
+        ("The service account is called fl-bot.", "fl-bot has been renamed to fleet-robot.",
+         "what is the service account called"),
+        ("Der Testserver heißt otter.", "Der Testserver wurde in lynx umbenannt.",
+         "wie heißt der Testserver"),
+        ("Die Suche nutzt Elasticsearch.", "Die Suche wurde auf Meilisearch umgestellt.",
+         "was nutzt die Suche"),
+    ],
+)  # fmt: skip
+async def test_a_new_name_goes_before_the_old_one(
+    settings: Settings, era: Era, old: str, new: str, asked: str
+) -> None:
+    """What states the old name is outdated, though no value stands where it stood."""
+    async with agent(settings, era) as client:
+        await add(client, "Run make lint on every branch before a push.")
+        older = await add(client, old)
+        newer = await call(client, "add_memory", content=new)
+        found = await call(client, "search_memories", query=asked)
+
+    assert _similar(newer)[0] == (older, "outdated")
+    marks = [(hit["content"], hit.get("outdated_by")) for hit in found["results"]]
+    assert marks[0] == (new, None)
+    assert (old, newer["memoryId"]) in marks
+
+
+@pytest.mark.parametrize(
+    ("said", "new", "asked"),
+    [
+        ("Anna Schmidt reviews the security changes.", "Anna Schmidt is now called Anna Weber.",
+         "who reviews the security changes"),
+        ("Tom Berger owns the importer.", "Tom Berger is now Tom Huber.", "who owns the importer"),
+        ("fl-bot pushes the release tags.", "fl-bot heißt jetzt fleet-robot.",
+         "who pushes the release tags"),
+    ],
+)  # fmt: skip
+async def test_a_new_name_stands_beside_what_is_said_of_the_old_one(
+    settings: Settings, era: Era, said: str, new: str, asked: str
+) -> None:
+    """What was said of the old name holds of the new one, so it is not outdated."""
+    async with agent(settings, era) as client:
+        for other in OTHERS:
+            await add(client, other)
+        await add(client, said)
+        await add(client, new)
+        found = await call(client, "search_memories", query=asked)
+
+    assert [hit["content"] for hit in found["results"]][:2] == [said, new]
+    assert found["results"][0].get("outdated_by") is None
+
+
+async def test_what_was_before_is_the_one_before(settings: Settings, era: Era) -> None:
+    """Of several that were, the last one that another took the place of comes first."""
+    said = ["Vite", "Webpack", "Vite", "esbuild", "Vite"]
+    async with agent(settings, era) as client:
+        for place, tool in enumerate(said):
+            again = " again" if tool in said[:place] else ""
+            await add(client, f"The bundler is {tool}{again}.")
+        asked = "which bundler did we use before?"
+        found = await call(client, "search_memories", query=asked)
+
+    assert found["results"][0]["content"] == "The bundler is esbuild."
+
+
+async def test_an_emoji_is_found_by_itself(settings: Settings, era: Era) -> None:
+    """Whoever writes one alone may search for it alone."""
+    async with agent(settings, era) as client:
+        fire = await add(client, "🔥 the release of May took the site down")
+        await add(client, "🚀 the release of June went well")
+        found = await call(client, "search_memories", query="🔥")
+
+    assert [hit["memoryId"] for hit in found["results"]] == [fire]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        ("数据库是 PostgreSQL 16。", "数据库是 MySQL 8。", "缓存是 Redis。"),
+        ("定例会議は月曜日です。", "定例会議は水曜日です。", "朝会は金曜日です。"),
+    ],
+)
+async def test_a_value_changes_in_scripts_without_spaces(
+    settings: Settings, era: Era, old: str, new: str, other: str
+) -> None:
+    """The same skeleton with another value, as in English."""
+    async with agent(settings, era) as client:
+        await add(client, other)
+        older = await add(client, old)
+        newer = await call(client, "add_memory", content=new)
+
+    assert [id_ for id_, relation in _similar(newer) if relation == "outdated"] == [older]

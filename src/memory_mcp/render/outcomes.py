@@ -88,14 +88,13 @@ _EXAMPLES_MAX: Final = 3
 """Items named for each reason to leave some out."""
 
 _JUDGE: Final = (
-    "The memories listed as similar may be about the same, and nothing here could tell. If it "
-    "brings one of them up to date, give exactly this text to {}: it then takes the place of both. "
-    "If not, do nothing."
+    "Those listed as similar are only near it. If it brings one of them up to date, call {} with "
+    "that id and this same text; otherwise nothing is to do."
 )
 _RIVALS: Final = {
     "outdated": (
-        "It contradicts {0} ({1}), which stays and is shown as outdated. If that one no longer "
-        "holds, give the text that holds now to {2}."
+        "It contradicts {0} ({1}), which stays and is shown as outdated. If both hold, or a part "
+        "of that one does, give what still holds of it to {2}; otherwise nothing is to do."
     ),
     "disputed": (
         "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {3} "

@@ -38,8 +38,10 @@ from memory_mcp.text.truths import (
     describe_answers,
     hints_change,
     join_title,
+    list_renames,
     mark_truths,
     may_bear,
+    mentions_name,
     split_outdated,
     tells_change,
     tells_changes,
@@ -322,7 +324,24 @@ def order_by_truth(
         if holder in own or holder in taking:
             holding.setdefault(holder, _take_score(marked[holder], hit))
     outdated = [hit for hit in found if hit.record.id in given_up]
-    return [*_put_talk_last(list(holding.values())), *outdated][:limit]
+    beside = [hit for hit in every if hit.record.id in taking and not hit.outdated_by]
+    told = _put_renames_beside(_put_talk_last(list(holding.values())), beside)
+    return [*told, *outdated][:limit]
+
+
+def _put_renames_beside(found: Sequence[Hit], others: Sequence[Hit]) -> list[Hit]:
+    """The hits, behind each of them what says that something in it is called otherwise now."""
+    renames = {hit.record.id: list_renames(hit.record.content) for hit in others}
+    known = {hit.record.id for hit in found}
+    placed: list[Hit] = []
+    for hit in found:
+        placed.append(hit)
+        for other in others:
+            told = (mentions_name(hit.record.content, each) for each in renames[other.record.id])
+            if other.record.id not in known and any(told):
+                known.add(other.record.id)
+                placed.append(replace(other, score=hit.score))
+    return placed
 
 
 def asks_for_former(query: str) -> bool:
@@ -331,10 +350,11 @@ def asks_for_former(query: str) -> bool:
 
 
 def _put_former_first(found: Sequence[Hit], every: Sequence[Hit]) -> list[Hit]:
-    """The hits, each behind those that it brings up to date: they are what was before."""
+    """The hits, each behind all that it brings up to date, the last of them first."""
     placed: dict[RecordId, Hit] = {}
     for hit in found:
-        older = [each for each in every if each.outdated_by == hit.record.id]
+        holding = hit.outdated_by or hit.record.id
+        older = [each for each in every if each.outdated_by == holding]
         for each in sorted(older, key=lambda each: each.record.created_at, reverse=True):
             score = max(each.score or 0.0, hit.score or 0.0)
             placed.setdefault(each.record.id, replace(each, score=score))

@@ -379,10 +379,10 @@ def _read_sentence(
     }
     against = (*doubts, *(name for name, holds in speaks.items() if holds))
     never = said.rstrip(_AFTER_MARK).endswith(_MARKS) or not _NEVER.isdisjoint(against)
-    named = _find_category(said, reasons=reasons)
+    ordered = pattern("ordered").search(text) is not None
+    named = _find_category(plain if ordered else said, reasons=reasons)
     reading: Reading = "question" if "question" in against else "refused" if against else "plain"
     brief = len(_WORD.findall(plain)) < _STATEMENT_WORDS_MIN
-    ordered = pattern("ordered").search(text) is not None
     announces = ordered or matches("capture", "announces", text)
     if not against and announces and (brief or said.endswith(":")):
         reading = "announced"

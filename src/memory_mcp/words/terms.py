@@ -188,6 +188,8 @@ _HAN: Final = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 
 _PIECE: Final = r"[cCfFjJ](?:\+\+|\#)|[{0}](?:(?:[{0}'\u2019.:/\\@&+-]|(?<=\d),(?=\d))*[{0}])?"
 """A stretch without spaces that begins and ends in a letter or digit."""
+_SYMBOL: Final = r"[\u2600-\u27bf\U0001f1e6-\U0001f3fa\U0001f400-\U0001faff]"
+"""Pictures, but for the tone of a skin: each is a word of its own."""
 _ASCII_PIECE: Final = compile_later(_PIECE.format(r"\w"))
 """The same where no letter has a mark, compiled in a fifth of the time."""
 _DROPPED: Final = compile_later(rf"[{_MARKS}]")
@@ -225,7 +227,7 @@ def fold(text: str) -> str:
 def _compile_piece() -> re.Pattern[str]:
     codes = (chr(code) for block in _DEPENDENT for code in block)
     dependent = "".join(each for each in codes if unicodedata.category(each).startswith("M"))
-    return re.compile(_PIECE.format(rf"\w{_MARKS}{dependent}"))
+    return re.compile(_PIECE.format(rf"\w{_MARKS}{dependent}") + f"|{_SYMBOL}")
 
 
 def _choose_piece(text: str) -> re.Pattern[str]:
@@ -255,6 +257,8 @@ def split_terms(piece: str) -> tuple[str, ...]:
         return (_PLUS[piece.lower()],)
     if _NUMBER.fullmatch(piece):
         return tuple(_split_number(piece))
+    if len(piece) == 1 and _compile(_SYMBOL).match(piece):
+        return (f"symbol{ord(piece):x}",)  # an index of words takes no other signs
     found: dict[str, None] = {}
     words = [part for part in _SEPARATOR.split(piece) if part.strip("'\u2019")]
     for word in words:

@@ -17,11 +17,13 @@ from memory_mcp.text.truths.compare import (
     compare_statements,
     find_contradicted,
     list_other_values,
+    list_renames,
     says_change,
     split_outdated,
 )
 from memory_mcp.text.truths.marks import Marks, drop_outdated, join_title, mark_truths
 from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline, tells_changes
+from memory_mcp.text.truths.renames import mentions_name
 
 __all__ = [
     "Disputes",
@@ -38,9 +40,11 @@ __all__ = [
     "hints_change",
     "join_title",
     "list_other_values",
+    "list_renames",
     "mark_truths",
     "may_bear",
     "may_relate",
+    "mentions_name",
     "pack_outline",
     "says_change",
     "split_outdated",

@@ -17,6 +17,7 @@ from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.text.tables import matches
 from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
 from memory_mcp.text.truths.frames import Frame, read_frames
+from memory_mcp.text.truths.renames import states_name
 from memory_mcp.text.truths.siblings import find_siblings
 
 _KINDS: Final[Mapping[str, frozenset[str]]] = {
@@ -63,7 +64,7 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
         "other family": _has_other_family(theirs, ours),
         "happened": all(frame.past for frame in theirs),
         "only one supposes": supposed,
-        "siblings": all(find_siblings(o, n) for o in theirs for n in ours),
+        "siblings": all(_find_apart(o, n) for o in theirs for n in ours),
         "of one thing": any(not _find_difference(o, n, asked) for o in theirs for n in ours),
     }
     return {name: float(holds) for name, holds in found.items()}
@@ -136,13 +137,20 @@ def _find_difference(old: Frame, new: Frame, asked: frozenset[str]) -> str:
         return limit
     if has_other_head(old, new):
         return "another head"
-    if siblings := find_siblings(old, new):
-        return siblings
+    if apart := _find_apart(old, new):
+        return apart
     said = (old.about - old.subject) & (new.about - new.subject)
     if said and old.subject and new.subject and not old.subject & new.about:
         return "the same of another subject"
     alike = compare_alike(old, new, "")
     return alike.reason if isinstance(alike, Independent) else ""
+
+
+def _find_apart(old: Frame, new: Frame) -> str:
+    """Why a change of the one leaves the other as it is; or ""."""
+    if new.renamed and not states_name(old.text, new.renamed):
+        return "only its name is another one"
+    return find_siblings(old, new)
 
 
 def _find_kinds(question: str) -> frozenset[str]:

@@ -28,6 +28,7 @@ from memory_mcp.text.truths.frames import (
     split_statements,
     words,
 )
+from memory_mcp.text.truths.renames import Rename, states_name
 from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
 
 SLOT_WORDS_MAX: Final = 6
@@ -180,11 +181,18 @@ def list_other_values(text: str) -> list[str]:
     return sorted(word for word, of in families().items() if of & kinds)[:_OTHERS_MAX]
 
 
+def list_renames(text: str) -> list[Rename]:
+    """What a text says is called otherwise now."""
+    return [frame.renamed for frame in read_frames(text) if frame.renamed]
+
+
 def compare_frames(old: Frame, new: Frame) -> Truth:
     """What one later sentence makes of an earlier one."""
     shared = old.about & new.about
     if not (shared or new.ended & old.about or new.families & old.families):
         return Independent("nothing in common")
+    if new.renamed:
+        return _compare_renamed(old, new, shared)
     limit = find_limit(old, new)
     verdict = compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
@@ -194,6 +202,14 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
     if isinstance(verdict, Independent) and (limit or not (old.sourced and new.sourced)):
         return verdict
     return _compare_reshaped(old, new, shared) or verdict or Independent("two things")
+
+
+def _compare_renamed(old: Frame, new: Frame, shared: frozenset[str]) -> Truth:
+    """The verdict on what is called otherwise now: what is said of it but its name still holds."""
+    reason = str(new.renamed)
+    if new.renamed and old.supposed == new.supposed and states_name(old.text, new.renamed):
+        return _decide(old, new, reason)
+    return Related(reason) if shared else Independent(reason)
 
 
 def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
@@ -277,6 +293,8 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
     in_subject = slot.at < max(old.predicate, 1) or any(w.after_copula for w in slot.old[1:])
     in_subject = in_subject and not (_is_bound(old, slot) or _counts_subject(slot))
     one = _is_holder(old, slot) if in_subject else opposite or _judge_values(old, slot)
+    if not (one or in_subject) and _is_switched(old, new, slot):
+        one = True
     if one is None and _is_alike(slot):
         one = matches("truths", "now", new.text.casefold()) or None
     if one is None:
@@ -284,6 +302,15 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
     if one:
         return _decide(old, new, str(slot))
     return Independent("about another subject" if in_subject else "there may be several")
+
+
+def _is_switched(old: Frame, new: Frame, slot: Slot) -> bool:
+    """Whether the new one says that a tool took the place of what its subject uses."""
+    before, after = _find_families(slot.old), _find_families(slot.new)
+    apart = before and after and before.isdisjoint(after)
+    named = _is_name(slot.old[0]) and _is_name(slot.new[0])
+    switched = old.subject and named and not apart
+    return bool(switched and matches("truths", "switched", new.text.casefold()))
 
 
 def _is_bound(old: Frame, slot: Slot) -> bool:

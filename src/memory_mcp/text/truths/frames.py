@@ -25,6 +25,7 @@ from memory_mcp.text.merge.reading import (
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern, load_table, matches, rewrite
+from memory_mcp.text.truths.renames import Rename, find_rename
 from memory_mcp.words.dates import split_day
 
 _TEXT_CHARS_MAX: Final = 2_000
@@ -88,7 +89,13 @@ class Frame:
     @cached_property
     def changes(self) -> bool:
         """Whether something is other than it was."""
-        return self._ended[1] or matches("truths", "changes", _fold(self.text))
+        told = self._ended[1] or matches("truths", "changes", _fold(self.text))
+        return told or self.renamed is not None
+
+    @cached_property
+    def renamed(self) -> Rename | None:
+        """What it says of a new name."""
+        return find_rename(self.text)
 
     @cached_property
     def past(self) -> bool:

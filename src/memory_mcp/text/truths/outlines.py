@@ -120,7 +120,7 @@ def _pack_frame(frame: Frame) -> bytes:
             frame.keys,
             sorted(frame.about),
             sorted(frame.subject),
-            sorted(frame.ended),
+            sorted(frame.ended | (frame.renamed.keys if frame.renamed else frozenset[str]())),
             sorted(frozenset[str]().union(*(keys for _, keys in values))),
             sorted(frame.values.get("name", ())),
             sorted(kind for kind, _ in values if kind != "name"),
