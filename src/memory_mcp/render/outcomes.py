@@ -33,6 +33,7 @@ from memory_mcp.domain.outcomes import (
     EpisodePostponed,
     EpisodeSaved,
     HeadReport,
+    LaterAct,
     LineHistory,
     MemoryAdded,
     MemoryDeclined,
@@ -729,6 +730,18 @@ def render_decision(preview: DecisionPreview) -> str:
             )
         case "save" | "edit":
             return f"Save {named}? A backtrack can lead to it from then on."
+
+
+def render_later(later: LaterAct, takes_back: str) -> str:
+    """That an undo would take back something older than what was done last, as a sentence."""
+    back = ""
+    if later.act == "hidden":
+        shown = f"`memory-mcp show {name_id(later.memory)} --why`"
+        back = f" To have the memory back, add its text again: {shown} prints it."
+    return (
+        f"{later.words}; no undo takes that back.{back} "
+        f"This would take back what is older: {takes_back}."
+    )
 
 
 def render_effect(preview: MovePreview) -> str:
