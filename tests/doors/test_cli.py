@@ -754,6 +754,33 @@ def test_undo_of_an_answer_passes_over_no_hide(run: Run, project: Path) -> None:
     assert len(as_json(run, "status")["pending"]) == 1
 
 
+def test_numbers_of_a_preview_add_up(run: Run) -> None:
+    """Records are more than memories, and what another branch holds is not erased."""
+    run("add", "Carts live in Redis.")
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("fork", "exp")
+    run("add", "Orders live in PostgreSQL.")
+
+    shown = run("backtrack", "start")[2]
+    assert "This hides 2 memories that came after:" in shown
+    assert (
+        "[forget] erases 1 record for good and only hides 2 records that stay on other branches "
+        "(checkpoints and what no longer holds are records, too), [abort]"
+    ) in shown
+    shown = run("backtrack", "1")[2]
+    assert "[forget] erases 1 record for good, [abort]" in shown
+
+
+def test_a_line_that_holds_only_a_hide_is_not_drawn_as_empty(run: Run) -> None:
+    """To restore it hides a memory."""
+    hidden = as_json(run, "add", "Carts live in Redis.")["memoryId"]
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("forget", hidden, "--hide")
+    as_json(run, "backtrack", "1", "--mode", "continue")
+
+    assert "holds no memory, only hides or checkpoints" in run("log")[1]
+
+
 def test_undo_names_the_move_of_another_branch_only_if_it_works_there(run: Run) -> None:
     """Whoever follows the advice must not be refused."""
     as_json(run, "checkpoint", "Begun", "--phase", "1")

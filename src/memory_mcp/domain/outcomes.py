@@ -337,7 +337,9 @@ class MovePreview:
 
     `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
     `takes_back`: the move that an undo would take back, in words; `later` was done since.
-    `others` counts, of the newest that it hides, those of other members, by author.
+    `erases` are the records that forgetting would erase, and `shared` those that it would hide and
+    not erase, as another branch holds them. `others` counts, of the newest that it hides, those of
+    other members, by author.
     """
 
     to: str
@@ -353,6 +355,7 @@ class MovePreview:
     join: RecordId | None = None
     takes_back: str = ""
     later: LaterAct | None = None
+    shared: int = 0
     others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

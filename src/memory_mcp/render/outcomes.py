@@ -705,9 +705,20 @@ def render_preview(preview: MovePreview) -> str:
     keeps = "restores it" if preview.restores else "goes back"
     if preview.hides:
         keeps = "hides them (restorable)"
-    records = pluralise(preview.erases, "record", "records")
-    erases = f"[forget] erases {records} for good, " if preview.erases else ""
+    erases = f"{_describe_erasure(preview)}, " if preview.erases else ""
     return f"{render_effect(preview)}\n[continue] {keeps}, {erases}[abort] does nothing."
+
+
+def _describe_erasure(preview: MovePreview) -> str:
+    """What [forget] does, and why that is not the number of memories that are hidden."""
+    records = f"[forget] erases {pluralise(preview.erases, 'record', 'records')} for good"
+    more = preview.erases + preview.shared > preview.hides
+    besides = " (checkpoints and what no longer holds are records, too)" if more else ""
+    stays = ""
+    if preview.shared:
+        counted = pluralise(preview.shared, "record", "records")
+        stays = f" and only hides {counted} that stay on other branches"
+    return f"{records}{stays}{besides}"
 
 
 def _name_goal(preview: MovePreview) -> str:
