@@ -124,10 +124,30 @@ def test_an_id_that_was_replaced_leads_on_and_its_text_can_still_be_read(run: Ru
         assert out.startswith(f"Memory '{id_}' was replaced by {new[-8:]}: read that one. It said:")
         assert "\nPort 8000.\n" in out
         assert as_json(run, "show", id_, "--why")["content"] == "Port 8000."
-    sealed = as_json(run, "checkpoint", "Here")["checkpointId"]
+
+
+@pytest.mark.parametrize("more", [(), ("--why",)])
+def test_a_person_reads_what_a_backtrack_left(run: Run, more: tuple[str, ...]) -> None:
+    """To decide whether to restore it; what was erased with its line is gone."""
+    as_json(run, "checkpoint", "Here", "--phase", "1")
     left = as_json(run, "add", "Port 7000.")["memoryId"]
-    run("backtrack", sealed, "--mode", "continue")
-    assert "was left by a backtrack" in complaint(run, "show", left, "--why")
+    line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
+
+    status, out, error = run("show", left[-8:], *more)
+    assert (status, error) == (0, "")
+    assert out.startswith(
+        f"Memory '{left[-8:]}' was left by a backtrack. `memory-mcp backtrack {line}` would "
+        "restore it. It said:\n\n"
+    )
+    assert "Port 7000." in out
+    assert as_json(run, "show", left, *more)["content"] == "Port 7000."
+    assert "No memory" in complaint(run, "show", left[:-2], *more), "beginnings can be guessed"
+    run("fork", "exp", "--at", "1")
+    assert run("--branch", "exp", "show", left)[0] == 0
+    as_json(run, "backtrack", line, "--mode", "continue")
+    assert "belongs to branch 'main'" in complaint(run, "--branch", "exp", "show", left)
+    as_json(run, "backtrack", "1", "--mode", "forget")
+    assert "erased for good" in complaint(run, "show", left, *more)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")
@@ -682,6 +702,102 @@ def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> Non
         f"To take back the move before that: `memory-mcp backtrack {line}`."
     )
     assert "Redis" not in run("list")[1]
+
+
+def test_undo_passes_over_no_hide_unless_it_is_told_so(run: Run) -> None:
+    """Whoever wants a hidden memory back must not get an older move taken back instead."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    hidden = as_json(run, "add", "Lamps are blue.", "--kind", "convention")["memoryId"]
+    as_json(run, "forget", hidden, "--hide")
+
+    status, out, said = run("undo", "--yes")
+    assert (status, out) == (1, "")
+    assert (
+        f'Memory {hidden[-8:]} ("Lamps are blue.") was hidden; no undo takes that back. To have '
+        f"the memory back, add its text again: `memory-mcp show {hidden[-8:]} --why` prints it. "
+        "This would take back what is older: the backtrack to phase1-"
+    ) in said
+    assert said.endswith("Nothing was done: to say yes, repeat with --older.\n")
+    assert "Redis" not in run("list")[1]
+    shown = json.loads(run("undo", "--json")[1])
+    assert (shown["success"], shown["status"]) == (False, "undecided")
+    assert shown["takesBack"].startswith("the backtrack to phase1-")
+
+    assert run("undo", "--older")[0] == 0
+    assert "Redis" in run("list")[1]
+    assert "blue" not in run("list")[1]
+
+
+def test_undo_passes_over_no_correction_of_what_stays(run: Run) -> None:
+    """A backtrack that it takes back hides what was corrected on the timeline, and asks so."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    kept = as_json(run, "add", "Lamps are blue.", "--kind", "convention")["memoryId"]
+    run("add", "Carts live in Redis.")
+    run("backtrack", "1", "--mode", "continue")
+    as_json(run, "update", kept, "Lamps are green.")
+
+    assert "was corrected; no undo takes that back" in run("undo", "--yes")[2]
+    assert "Redis" not in run("list")[1]
+
+
+def test_undo_of_an_answer_passes_over_no_hide(run: Run, project: Path) -> None:
+    """The word on a checkpoint is as old as any other move."""
+    hidden = as_json(run, "add", "Orders live in PostgreSQL.")["memoryId"]
+    name = _left_pending(project)
+    run("checkpoint", "--pending", name, "--decision", "save")
+    as_json(run, "forget", hidden, "--hide")
+
+    assert f"what is older: the answer to checkpoint {name}." in run("undo")[2]
+    assert run("undo", "--older")[0] == 0
+    assert len(as_json(run, "status")["pending"]) == 1
+
+
+def test_numbers_of_a_preview_add_up(run: Run) -> None:
+    """Records are more than memories, and what another branch holds is not erased."""
+    run("add", "Carts live in Redis.")
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("fork", "exp")
+    run("add", "Orders live in PostgreSQL.")
+
+    shown = run("backtrack", "start")[2]
+    assert "This hides 2 memories that came after:" in shown
+    assert (
+        "[forget] erases 1 record for good and only hides 2 records that stay on other branches "
+        "(checkpoints and what no longer holds are records, too), [abort]"
+    ) in shown
+    shown = run("backtrack", "1")[2]
+    assert "[forget] erases 1 record for good, [abort]" in shown
+
+
+def test_a_line_that_holds_only_a_hide_is_not_drawn_as_empty(run: Run) -> None:
+    """To restore it hides a memory."""
+    hidden = as_json(run, "add", "Carts live in Redis.")["memoryId"]
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("forget", hidden, "--hide")
+    as_json(run, "backtrack", "1", "--mode", "continue")
+
+    assert "holds no memory, only hides or checkpoints" in run("log")[1]
+
+
+def test_undo_names_the_move_of_another_branch_only_if_it_works_there(run: Run) -> None:
+    """Whoever follows the advice must not be refused."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    run("add", "Carts live in Redis.")
+    line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
+    run("backtrack", line, "--mode", "continue")
+    run("fork", "exp")
+    as_json(run, "backtrack", "1", "--mode", "continue")
+    said = complaint(run, "--branch", "exp", "undo")
+    assert said.startswith(
+        "Nothing to undo: branch exp was never moved. The last move on branch main was the "
+        "backtrack to phase1-"
+    )
+    assert said.endswith(": `memory-mcp --branch main undo` takes it back.")
+    as_json(run, "checkpoint", "Sealed since")
+    said = complaint(run, "--branch", "exp", "undo")
+    assert said == "Nothing to undo: branch exp was never moved."
 
 
 def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:

@@ -557,7 +557,9 @@ def test_a_closed_stream_costs_no_traceback(run: Run, project: Path) -> None:
     """Without stdout nothing is begun, because nothing could be said of it."""
     refused = in_shell("add x >&-")
     assert (refused.returncode, records(project)) == (1, [])
-    assert refused.stderr.startswith("memory-mcp: stdout cannot be written: it is closed.")
+    assert refused.stderr.startswith(
+        "memory-mcp: stdout cannot be written: it is closed. Nothing was begun."
+    )
 
     assert run("add", "Sessions live in Redis.")[0] == 0
     silent = in_shell("forget nothing 2>&-")

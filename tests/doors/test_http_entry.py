@@ -1,6 +1,7 @@
 """Who may enter over HTTP: tokens, issuers, what is open when a token is revoked, limits."""
 
 import asyncio
+import errno
 import json
 import logging
 from collections.abc import AsyncGenerator
@@ -12,7 +13,7 @@ from typing import Any
 import httpx2
 import jwt
 import pytest
-from command_line import Run, as_json
+from command_line import Run, as_json, complaint
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from doors import add, recalled
@@ -186,6 +187,21 @@ def test_a_token_for_what_cannot_be_is_refused(
     assert status in (1, 2)
     assert out == ""
     assert why in said
+
+
+@pytest.mark.parametrize("arguments", [("add", "eve"), ("revoke", "ada")])
+def test_a_lock_of_tokens_that_may_not_be_written_is_one_sentence(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, str]
+) -> None:
+    """As the lock of the head: it may belong to somebody else since a `sudo`."""
+    assert run("token", "add", "ada")[0] == 0
+
+    def refuse(path: Path, _: float) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("memory_mcp.server.tokens.hold_lock", refuse)
+    said = complaint(run, "token", *arguments)  # with --json as well
+    assert "tokens.lock: it may not be written. Make the folder writable" in said
 
 
 def test_two_tokens_have_two_names(run: Run) -> None:

@@ -1,13 +1,14 @@
 """Memory goes along with git, in the cases that the table of docs/git.md does not tell."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import Run, as_json
 from doors import Json, agent, call, history, read, records, seal, trust
 from git_world import A, B, C, D, GitWorld, in_git, make_world, parted
 from hooked import context_of, hook
@@ -918,6 +919,46 @@ def test_the_command_says_where_memories_stand_and_chooses(
     assert run("git", "bring", "nowhere")[0] != 0
     assert run("undo")[0] == 0
     assert B not in run("search", "sessions")[1]
+
+
+def test_undo_passes_over_no_memory_to_a_mode_of_git(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wants a memory back, or gone, must not have the choice of a mode undone by the way."""
+    monkeypatch.delenv("MEMORY_GIT")
+    make_world(project, ignored=True)
+    run("git", "off")
+    run("add", A)
+    status, _, said = run("undo")
+    assert (status, "was added; no undo takes that back" in said) == (1, True), said
+    hidden = as_json(run, "add", B)["memoryId"]
+    run("forget", hidden, "--hide")
+    shown = json.loads(run("undo", "--json")[1])
+    assert shown["takesBack"] == "the choice of git's mode (off instead of mark)"
+    assert f"Memory {hidden[-8:]} " in shown["message"]
+    assert run("git", "status")[1].startswith("off: ")
+
+    assert run("undo", "--older")[1].startswith("The mode is mark again.")
+    assert run("undo")[1].startswith("The mode is off again."), "nothing was written since"
+    run("add", C)
+    assert run("undo", "--yes")[0] == 1
+
+
+def test_undo_of_what_was_brought_passes_over_no_hide(project: Path, run: Run) -> None:
+    """A bring is a move of git's, and as old as any other."""
+    make_world(project, ignored=True)
+    run("add", A)
+    commit_all(project, "a")
+    git(project, "switch", "-q", "-c", "feature")
+    hidden = as_json(run, "add", B)["memoryId"]
+    (project / "b.py").write_text("b", "utf-8")
+    commit_all(project, "b")
+    git(project, "switch", "-q", "main")
+    run("git", "bring", "feature")
+    run("forget", hidden, "--hide")
+
+    assert "what is older: what git moved (" in run("undo")[2]
+    assert "Taken back: " in run("undo", "--older")[1]
 
 
 async def test_what_came_while_nobody_looked_is_seen_on_return(

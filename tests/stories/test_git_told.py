@@ -103,7 +103,7 @@ def test_what_comes_back_is_told_and_leaves_the_move_before_to_undo(user: Typing
     user.git("switch", "-q", "feature")
     assert "Git is on feature now: 1 memory of it recalled again." in user.type("search", "")[1]
     assert user.told() == 0
-    assert "The mode is mark again" in user.type("undo")[0]
+    assert "The mode is mark again" in user.type("undo", "--older")[0]
 
 
 def test_a_backtrack_before_the_checkout_stays(user: Typing) -> None:

@@ -46,9 +46,27 @@ async def test_nearest_known_never_omits_what_begins_so(settings: Settings) -> N
         mine = await add(client, "Tabs.", scope="user")
         for part in (mine[:3], mine[0], mine[-7:]):
             said = await refused(client, "update_memory", memory_id=part, content="x")
-            needed = "at least 4 characters of its beginning, or 8 of its end"
+            needed = "at least 4 characters of its beginning, or of its last 8"
             assert f"{part!r} is too little of an id: give {needed}." in said
             assert mine in said
+
+
+async def test_the_beginning_of_what_is_printed_names_a_memory(settings: Settings) -> None:
+    """A list prints the last 8 characters; people shorten these as they do a commit of git."""
+    async with agent(settings, "auto") as client:
+        mine = await add(client, "Tabs.")
+        printed = mine[-8:]
+        for part in (printed[:4], printed[:7], printed[:4].upper()):
+            read = await client.read_resource(MEMORY.replace("{id}", part))
+            assert "Tabs." in read.model_dump_json()
+        said = await refused(client, "update_memory", memory_id=printed[:3], content="x")
+        assert f"{printed[:3]!r} is too little of an id: give at least 4 characters" in said
+        await seal(client, "One", phase=1)
+        hidden = await add(client, "Spaces.")
+        await call(client, "backtrack", to=1, mode="continue")
+        part = hidden[-8:-1]
+        said = await refused(client, "update_memory", memory_id=part, content="x")
+        assert f"No memory {part!r} here." in said
 
 
 async def test_what_is_not_visible_is_not_told_by_its_beginning(settings: Settings) -> None:

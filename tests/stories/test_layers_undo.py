@@ -153,8 +153,8 @@ def test_undo_names_the_branch_that_was_moved(
     memory.mem_core_set("d", "1", branch_id="d e")
     memory.mem_node_discard("d e")
     said = run(project, capsys, "--branch", "c", "undo")
-    assert "branch c was never moved. Discard d e. For that: " in said
-    assert "memory-mcp --branch 'd e' undo" in said
+    assert "branch c was never moved. The last move on branch d e was the discard of d e: " in said
+    assert "`memory-mcp --branch 'd e' undo` takes it back." in said
     assert "the discard of d e" in run(project, capsys, "--branch", "d e", "undo", "--yes")
     assert core(memory, "d e")["d"] == "1"
     assert "--branch 'f g' (MEMORY_BRANCH)" in run(project, capsys, "fork", "f g")

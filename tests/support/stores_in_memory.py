@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from functools import reduce
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, SegmentId, mark_id, matches_part
+from memory_mcp.domain.ids import RecordId, SegmentId, mark_id, matches_id_part
 from memory_mcp.domain.limits import (
     QUERY_TERMS_MAX,
     QUOTE_TERMS_MIN,
@@ -306,7 +306,7 @@ class MemoryIndex:
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
         there = self.seen(view) if view else [r for r in self.every() if r.recalled]
-        return sorted(r.id for r in there if matches_part(r.id, part))[:limit]
+        return sorted(r.id for r in there if matches_id_part(r.id, part))[:limit]
 
     async def moves(self) -> list[RecordId]:
         return sorted(r.id for r in self.every() if r.move is not None)

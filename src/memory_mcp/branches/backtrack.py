@@ -222,6 +222,7 @@ async def _plan_move(
         titles=tuple(cut_title(record, _TITLE_CHARS_MAX) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=sum(len(touched.get(segment, ())) for segment in forgets),
+        shared=sum(len(touched.get(segment, ())) for segment in plan.hides - forgets),
         leaves=bool(await index.holding(plan.hides)),
         others=count_authors(workspace, (record for record in looked if record.id in known)),
         token=_token(head, branch, plan, touched),

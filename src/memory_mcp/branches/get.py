@@ -1,7 +1,8 @@
 """Gets one memory or checkpoint by its id, in full.
 
-What does not hold on this branch is never shown. The error says why it does not, and what to do:
-prompts and notes go on naming an id after its memory has gone.
+What does not hold on this branch is never shown, but by `get_replaced` and `get_left`. The error
+says why it does not, and what to do: prompts and notes go on naming an id after its memory has
+gone.
 """
 
 from dataclasses import replace
@@ -15,7 +16,7 @@ from memory_mcp.domain.search import Filters
 from memory_mcp.domain.timeline import Checkpoint, Timeline
 from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.head import load_head, load_view, make_view
-from memory_mcp.engine.lookup import find_replaced, require_memory
+from memory_mcp.engine.lookup import find_left, find_replaced, require_memory
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
@@ -46,6 +47,16 @@ async def get_replaced(workspace: Workspace, memory_id: str) -> Record | None:
     if refuse_reads(workspace):
         return None
     return await find_replaced(workspace, memory_id, await load_view(workspace))
+
+
+async def get_left(workspace: Workspace, memory_id: str) -> Record | None:
+    """A memory that a backtrack left, as it was; None if there is none.
+
+    For the person who may restore it, and asks for it by name. No agent is given it.
+    """
+    if refuse_reads(workspace):
+        return None
+    return await find_left(workspace, memory_id, (await load_head(workspace)).timeline)
 
 
 async def get_checkpoint(workspace: Workspace, checkpoint_id: str) -> CheckpointDetails | Skipped:

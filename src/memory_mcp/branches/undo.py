@@ -6,7 +6,7 @@ from typing import Final
 
 from memory_mcp.branches.backtrack import backtrack, preview_backtrack
 from memory_mcp.branches.checkpoint import decide_checkpoint, preview_decision
-from memory_mcp.domain.ids import MAIN
+from memory_mcp.domain.ids import MAIN, BranchName
 from memory_mcp.domain.outcomes import (
     BacktrackOutcome,
     CheckpointOutcome,
@@ -17,6 +17,7 @@ from memory_mcp.domain.outcomes import (
 )
 from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Checkpoint, Head, Timeline
+from memory_mcp.engine.acts import find_later_act
 from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -49,7 +50,8 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
 
     After an answer to a checkpoint: the word that takes it back. A second one redoes it. A join is
     taken back on the caller's branch alone.
-    What was erased since is not brought back by any move: whoever wants it back is told so.
+    What was erased since is not brought back by any move: whoever wants it back is told so. What
+    was hidden or corrected since is named as `later`: the caller agrees to the older move first.
 
     Raises:
         InvalidRequestError: there is none, or it left nothing that could be restored; says why.
@@ -63,14 +65,19 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
     if last is None or last.move is None:
         raise InvalidRequestError(
             f"Nothing to undo: branch {branch} was never moved."
-            f"{f' {_ERASED}' if erased else ''}{_name_other(other)}"
+            f"{f' {_ERASED}' if erased else ''}"
+            f"{await _name_other(workspace, other, head.timeline)}"
         )
     move = last.move
     if move.act in ("checkpoint", "decide"):
         named = head.timeline.checkpoints.get(move.checkpoint) if move.checkpoint else None
         if move.act == "checkpoint" or named is None:
             raise _refuse_checkpoint(named)
-        return await _preview_undecided(workspace, last, named)
+        preview = await _preview_undecided(workspace, last, named)
+        if isinstance(preview, Skipped):
+            return preview
+        later = await find_later_act(workspace, head.timeline, last, "changes")
+        return replace(preview, later=later)
     if move.forgets:
         raise InvalidRequestError(
             "The last move erased what it left for good: it cannot be undone."
@@ -80,7 +87,7 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
     if back is None:
         raise InvalidRequestError(
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
-            f"{_name_other(other)}"
+            f"{await _name_other(workspace, other, head.timeline)}"
         )
     if erased:
         raise InvalidRequestError(
@@ -89,7 +96,8 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
     preview = await preview_backtrack(workspace, back)
     if isinstance(preview, Skipped):
         return preview
-    return replace(preview, takes_back=_describe_move(move, head.timeline))
+    later = await find_later_act(workspace, head.timeline, last, "not taken along")
+    return replace(preview, takes_back=_describe_move(move, head.timeline), later=later)
 
 
 async def _preview_undecided(
@@ -105,12 +113,15 @@ async def _preview_undecided(
     return preview if isinstance(preview, Skipped) else replace(preview, undoes=True)
 
 
-def _name_other(record: Record | None) -> str:
-    """The newer move of another branch, which whoever looks for something to undo may mean."""
-    if record is None or record.move is None:
+async def _name_other(workspace: Workspace, record: Record | None, timeline: Timeline) -> str:
+    """The newer move of another branch, if it can be undone there: it may be meant."""
+    if record is None or record.move is None or await _was_erased_since(workspace, record):
         return ""
     branch = shlex.quote(record.move.branch)
-    return f" {record.content} For that: `memory-mcp --branch {branch} undo`."
+    return (
+        f" The last move on branch {record.move.branch} was {_describe_move(record.move, timeline)}"
+        f": `memory-mcp --branch {branch} undo` takes it back."
+    )
 
 
 def _describe_move(move: Move, timeline: Timeline) -> str:
@@ -151,10 +162,12 @@ async def _was_erased_since(workspace: Workspace, last: Record | None) -> bool:
 async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | None, Record | None]:
     """The newest move of the caller's branch that left, joined or sealed something.
 
-    With the newest of another branch that can be undone, if that is newer. A backtrack from where
-    nothing was written yet changed nothing, and whoever takes something back means none of these.
+    With the newest of another branch that can be undone there, if that is newer. A backtrack from
+    where nothing was written yet changed nothing: whoever takes something back means none of these.
     """
     branch, other = workspace.caller.branch, None
+    passed: set[BranchName] = set()
+    lines = {line.move for line in head.timeline.left_lines()}
     holding = await workspace.project.index.holding()
     ids = sorted(head.timeline.moves, reverse=True)
     for start in range(0, len(ids), _AT_ONCE):
@@ -170,6 +183,8 @@ async def _load_last_moves(workspace: Workspace, head: Head) -> tuple[Record | N
                 continue
             if branch in ({*move.opens} if move.act == "join" else {move.branch}):
                 return record, other
-            if other is None and move.act in ("backtrack", "restore"):
+            undone = move.act in ("backtrack", "restore") and record.id in lines
+            if other is None and undone and move.branch not in passed:
                 other = record
+            passed |= {*move.opens, move.branch}
     return None, other

@@ -12,13 +12,14 @@ from memory_mcp.cli.arguments import PHASE, whole_within
 from memory_mcp.cli.choose import Row, choose_row
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_form
-from memory_mcp.cli.output import Output, ask_choice
+from memory_mcp.cli.output import Fields, Output, ask_choice
 from memory_mcp.domain.outcomes import (
     Backtracked,
     BranchReady,
     CheckpointDecided,
     Closeout,
     ClosingDecision,
+    DecisionPreview,
     LogNode,
     MovePreview,
     Skipped,
@@ -30,6 +31,7 @@ from memory_mcp.render.outcomes import (
     render_effect,
     render_head,
     render_head_fields,
+    render_later,
     render_preview,
     render_receipt,
 )
@@ -251,23 +253,25 @@ def _add_backtrack_options(parser: ArgumentParser) -> None:
 
 
 async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
-    """Undo the last move; whoever would lose sight of a newer memory by it is asked."""
-    moved = await code.undo_git(workspace)
-    if moved is not None:
-        if isinstance(moved, Skipped):
-            return moved
+    """Undo the last move.
+
+    Whoever would lose sight of a newer memory by it is asked, and whoever did something to a memory
+    since, which would stay as it is.
+    """
+    moved = await code.undo_git(workspace, older=args.older)
+    if isinstance(moved, code.GitHeldBack):
+        asked = render_later(moved.later, moved.takes_back)
+        if left := _ask_to_undo(args, [asked], ["--older"], {"takesBack": moved.takes_back}):
+            return left
+        moved = await code.undo_git(workspace, older=True)
+    if isinstance(moved, code.GitMoved):
         return Output({"success": True, "memories": moved.memories, "message": moved.message})
     preview = await branches.preview_undo(workspace)
     if isinstance(preview, Skipped):
         return preview
-    if isinstance(preview, MovePreview) and preview.hides and not args.yes:
-        if args.json or not output.can_ask():
-            return _leave_undone(
-                preview,
-                f"{render_effect(preview)}\nNothing was done: to say yes, repeat with --yes.",
-            )
-        if ask_choice(render_effect(preview), ("yes", "no")) == "no":
-            return _leave_undone(preview, "Nothing was changed.")
+    asks, needed, fields = _list_questions(preview, args)
+    if asks and (left := _ask_to_undo(args, asks, needed, fields)):
+        return left
     outcome = await branches.undo(workspace, preview)
     if isinstance(outcome, Backtracked) and isinstance(preview, MovePreview):
         moved = replace(outcome.preview, takes_back=preview.takes_back)
@@ -278,13 +282,51 @@ async def undo(workspace: Workspace, args: Namespace) -> Output | Skipped:
     return Output(receipt)
 
 
-def _leave_undone(preview: MovePreview, message: str) -> Output:
-    return Output({"success": False, "status": "undecided", "restores": preview.restores,
-                   "hidden": preview.hides, "message": message})  # fmt: skip
+def _list_questions(
+    preview: MovePreview | DecisionPreview, args: Namespace
+) -> tuple[list[str], list[str], Fields]:
+    """What is asked before this is undone, the options that agree, and the fields of a refusal."""
+    asks: list[str] = []
+    needed: list[str] = []
+    fields: Fields = {}
+    if isinstance(preview, DecisionPreview):
+        takes_back = f"the answer to checkpoint {preview.checkpoint.id}"
+    else:
+        takes_back = preview.takes_back
+    if preview.later and not args.older:
+        asks.append(render_later(preview.later, takes_back))
+        needed.append("--older")
+        fields["takesBack"] = takes_back
+    if isinstance(preview, MovePreview) and (asks or (preview.hides and not args.yes)):
+        asks.append(render_effect(preview))
+        fields |= {"restores": preview.restores, "hidden": preview.hides}
+        if preview.hides and not args.yes:
+            needed.append("--yes")
+    return asks, needed, fields
+
+
+def _ask_to_undo(
+    args: Namespace, asks: list[str], needed: list[str], fields: Fields
+) -> Output | None:
+    """Ask at a terminal; None if the answer is yes."""
+    question = "\n".join(asks)
+    if args.json or not output.can_ask():
+        message = f"{question}\nNothing was done: to say yes, repeat with {' '.join(needed)}."
+    elif ask_choice(question, ("yes", "no")) == "yes":
+        return None
+    else:
+        message = "Nothing was changed."
+    return Output({"success": False, "status": "undecided", **fields, "message": message})
 
 
 def _add_undo_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do it without being asked")
+    parser.add_argument("--older", action="store_true",
+                        help="also if a memory was hidden, erased or corrected since, which stays "
+                        "so; after the choice of a git mode, also if anything was written "
+                        "since")  # fmt: skip
+    parser.add_argument(
+        "--yes", action="store_true", help="hide newer memories without being asked"
+    )
 
 
 async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:

@@ -55,8 +55,8 @@ GROUPS: Final = {
         Entry("backtrack", "branches", "go back, or restore",
               "go back to a checkpoint, or restore what was left"),
         Entry("undo", "branches", "undo the last move",
-              "undo the last move: what a backtrack or a restore left is back, and a join is "
-              "taken back"),
+              "undo the last move: a backtrack, a restore, a join, an answer to a checkpoint, what "
+              "git moved, or the choice of its mode; never a hide, a forget or a correction"),
         Entry("fork", "branches", "begin a branch", "begin a branch, here or at a checkpoint"),
         Entry("phase", "sessions", "which step it is at",
               "in which phase the project is, or move it to another"),

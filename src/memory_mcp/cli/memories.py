@@ -203,14 +203,19 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
 async def _find_shown(
     workspace: Workspace, id_: str, *, history: bool
 ) -> tuple[Record | CheckpointDetails | Skipped, str]:
-    """What has that id, and why it holds no more: with `history` what was replaced is shown too."""
-    from memory_mcp.branches.get import get_checkpoint, get_memory, get_replaced
+    """What has that id, and why it holds no more.
+
+    What a backtrack left is shown too, and with `history` what was replaced.
+    """
+    from memory_mcp.branches.get import get_checkpoint, get_left, get_memory, get_replaced
 
     try:
         return await get_memory(workspace, id_), ""
     except UnknownMemoryError as unknown:
         if history and (old := await get_replaced(workspace, id_)):
             return old, str(unknown)
+        if left := await get_left(workspace, id_):
+            return left, str(unknown)
         try:
             return await get_checkpoint(workspace, id_), ""
         except UnknownTargetError:

@@ -67,15 +67,19 @@ def make_printable_json(text: str) -> str:
 class LostOutputError(Exception):
     """Stdout takes no more: its reader left, its disk is full, or it was never open."""
 
-    def __init__(self, error: OSError) -> None:
+    def __init__(self, error: OSError, *, nothing_begun: bool = False) -> None:
         super().__init__(error.strerror or str(error))
+        self._nothing_begun = nothing_begun
         self._reader_left = isinstance(error, BrokenPipeError)
 
     def report(self) -> int:
         """Say it, unless the reader of a pipe has had enough; returns the exit status."""
         if self._reader_left:
             return _READER_LEFT
-        print_note(f"stdout cannot be written: {self}. Look what was done before you repeat it.")
+        what = "Look what was done before you repeat it."
+        if self._nothing_begun:
+            what = "Nothing was begun."
+        print_note(f"stdout cannot be written: {self}. {what}")
         return 1
 
 
@@ -90,7 +94,7 @@ def prepare_streams() -> None:
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]  # 2>&-
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
-        raise LostOutputError(OSError(errno.EBADF, "it is closed"))
+        raise LostOutputError(OSError(errno.EBADF, "it is closed"), nothing_begun=True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")

@@ -2,6 +2,8 @@
 
 from memory_mcp.code.citations import cite_again, cite_places, propose_citations
 from memory_mcp.code.follow import (
+    GitHeldBack,
+    GitMoved,
     GitReport,
     bring_here,
     choose_mode,
@@ -14,6 +16,8 @@ from memory_mcp.code.rewinds import LeftMemories, follow_rewind, hide_marked
 from memory_mcp.code.stale import StaleMemory, StaleReport, describe_stale, find_stale
 
 __all__ = [
+    "GitHeldBack",
+    "GitMoved",
     "GitReport",
     "LeftMemories",
     "StaleMemory",

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from memory_mcp.code.rewinds import count_hidden, find_marked, undo_rewind
 from memory_mcp.domain.git import GitEvent, GitMode, GitPlace, Mark
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.normalise import pluralise
-from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.outcomes import LaterAct, Skipped
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.domain.timeline import Anchor, Timeline
+from memory_mcp.engine.acts import find_later_act
 from memory_mcp.engine.git import (
     PAUSES,
     WRITTEN,
@@ -71,6 +73,14 @@ class GitMoved:
 
     memories: int
     message: str
+
+
+@frozen
+class GitHeldBack:
+    """Nothing was taken back: `takes_back` is older than what was done `later` to a memory."""
+
+    takes_back: str
+    later: LaterAct
 
 
 async def report_git(workspace: Workspace) -> GitReport | Skipped:
@@ -160,11 +170,13 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
     return GitMoved(count, message)
 
 
-async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
-    """Take back the last thing that git did to what is recalled; None if something came after it.
+async def undo_git(workspace: Workspace, *, older: bool = False) -> GitMoved | GitHeldBack | None:
+    """Take back the last thing that git did to what is recalled; None if a move came after it.
 
     What a checkout or a reset took out of sight is brought here; an anchor is taken back, and so is
-    the choice of a mode. Done again, each is redone.
+    the choice of a mode. Done again, each is redone. What is older than what was done to a memory
+    is taken back only with `older`; for the choice of a mode, which hides nothing newer, that is
+    whatever was written since.
     """
     git = workspace.git
     if git is None or workspace.caller.branch != MAIN or refuse_writes(workspace):
@@ -175,18 +187,45 @@ async def undo_git(workspace: Workspace) -> GitMoved | Skipped | None:
     for event in _list_events(git):
         if last and event.at < format_time(last.created_at):
             break
-        if event.rewound:
-            message = await undo_rewind(workspace, git, event)
-            return GitMoved(await count_hidden(workspace, event), f"{message} {_ERASING}")
-        if event.was:
-            return await _choose_again(workspace, git, timeline, event.was)
-        if hidden := [segment for segment in event.hides if segment in git.standing.hides]:
-            count = await count_memories(workspace, timeline, hidden)
-            await _anchor_here(workspace, git, hidden, "elsewhere, kept at")
-            return GitMoved(count, f"{pluralise(count)} kept here all the same. {_ERASING}")
+        hidden = [segment for segment in event.hides if segment in git.standing.hides]
+        takes_back = _describe_event(event, git.find_mode(), hidden=bool(hidden))
+        if not takes_back:
+            continue
+        at, acts = datetime.fromisoformat(event.at), "all" if event.was else "changes"
+        if not older and (later := await find_later_act(workspace, timeline, at, acts)):
+            return GitHeldBack(takes_back, later)
+        return await _undo_event(workspace, git, timeline, event, hidden)
     if last is None or last.move is None or last.move.act != "anchor":
         return None
+    if not older and (later := await find_later_act(workspace, timeline, last, "changes")):
+        return GitHeldBack(f"what git moved ({last.content})", later)
     return await _take_back(workspace, git, last, {move.id: move for move in moves})
+
+
+def _describe_event(event: GitEvent, mode: GitMode, *, hidden: bool) -> str:
+    """What taking it back would take back, in words; '' if nothing of it is left."""
+    if event.rewound:
+        return "the hiding of what turns wrote that /rewind took back"
+    if event.was:
+        return f"the choice of git's mode ({mode} instead of {event.was})"
+    return "what a checkout or a reset of git's took out of sight" if hidden else ""
+
+
+async def _undo_event(
+    workspace: Workspace,
+    git: GitFollower,
+    timeline: Timeline,
+    event: GitEvent,
+    hidden: Sequence[SegmentId],
+) -> GitMoved:
+    if event.rewound:
+        message = await undo_rewind(workspace, git, event)
+        return GitMoved(await count_hidden(workspace, event), f"{message} {_ERASING}")
+    if event.was:
+        return await _choose_again(workspace, git, timeline, event.was)
+    count = await count_memories(workspace, timeline, hidden)
+    await _anchor_here(workspace, git, hidden, "elsewhere, kept at")
+    return GitMoved(count, f"{pluralise(count)} kept here all the same. {_ERASING}")
 
 
 def _list_events(git: GitFollower) -> list[GitEvent]:

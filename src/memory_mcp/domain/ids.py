@@ -74,13 +74,22 @@ def matches_part(id_: str, part: str) -> bool:
     return begins or (len(part) >= ID_END_CHARS_MIN and id_.endswith(part))
 
 
+def matches_id_part(id_: str, part: str) -> bool:
+    """As `matches_part`, of a memory's id: the beginning of what is printed of it counts, too."""
+    printed = id_[-ID_END_CHARS_MIN:]
+    begins = len(part) >= ID_BEGINNING_CHARS_MIN and printed.startswith(part.casefold())
+    return begins or matches_part(id_, part)
+
+
 def explain_short_part(part: str, ids: Iterable[str]) -> str:
-    """How long a part that fits one of the ids must be to name it; '' if it fits none."""
-    if not part or not any(id_.startswith(part) or id_.endswith(part) for id_ in ids):
+    """How long a part of an id must be to name it; '' if it is long enough, or is none."""
+    short = len(part) < ID_BEGINNING_CHARS_MIN and {*part} <= {*"0123456789abcdef-"}
+    fits = short or any(id_.startswith(part) or id_.endswith(part) for id_ in ids)
+    if not part or not fits:
         return ""
     return (
-        f"at least {ID_BEGINNING_CHARS_MIN} characters of its beginning, or {ID_END_CHARS_MIN} of "
-        "its end"
+        f"at least {ID_BEGINNING_CHARS_MIN} characters of its beginning, or of its last "
+        f"{ID_END_CHARS_MIN}"
     )
 
 

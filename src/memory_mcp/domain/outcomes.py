@@ -276,14 +276,30 @@ class CheckpointDecided:
     notes: tuple[str, ...] = ()
 
 
+LaterActKind = Literal["added", "corrected", "hidden", "erased"]
+
+
+@frozen
+class LaterAct:
+    """The last thing done to a memory after the move that an undo would take back; in words."""
+
+    act: LaterActKind
+    memory: RecordId
+    words: str
+
+
 @frozen
 class DecisionPreview:
-    """What a word on a checkpoint would make of it; `undoes`: it takes the last move back."""
+    """What a word on a checkpoint would make of it; `undoes`: it takes the last move back.
+
+    `later` was done since, and is not taken back.
+    """
 
     checkpoint: Checkpoint
     decision: Decision
     summary: str
     undoes: bool = False
+    later: LaterAct | None = None
 
 
 @frozen
@@ -320,8 +336,10 @@ class MovePreview:
     """What a backtrack or a restore would do. `token` confirms exactly this.
 
     `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
-    `takes_back`: the move that an undo would take back, in words.
-    `others` counts, of the newest that it hides, those of other members, by author.
+    `takes_back`: the move that an undo would take back, in words; `later` was done since.
+    `erases` are the records that forgetting would erase, and `shared` those that it would hide and
+    not erase, as another branch holds them. `others` counts, of the newest that it hides, those of
+    other members, by author.
     """
 
     to: str
@@ -336,6 +354,8 @@ class MovePreview:
     leaves: bool = True
     join: RecordId | None = None
     takes_back: str = ""
+    later: LaterAct | None = None
+    shared: int = 0
     others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

@@ -65,6 +65,14 @@ async def find_replaced(workspace: Workspace, memory_id: str, view: View) -> Rec
     return None if _has_expired(found, view) else found
 
 
+async def find_left(workspace: Workspace, memory_id: str, timeline: Timeline) -> Record | None:
+    """The memory of that id on a line that a backtrack left, if there is one."""
+    found = await _find_stored(workspace.banks, memory_id.strip().casefold())
+    if found is None or found.segment is None or found.segment in timeline.held():
+        return None
+    return None if found.segment in timeline.forgotten else found
+
+
 async def _find_named(banks: Iterable[MemoryBank], part: str, view: View | None) -> Record | None:
     found = {id_: bank for bank in banks for id_ in await bank.index.named(part, view, _NAMED_MAX)}
     if len(found) > 1:

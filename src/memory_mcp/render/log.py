@@ -93,7 +93,10 @@ def _render_row(log: TimelineLog, node: LogNode, *, narrow: bool) -> _Row:
         case Checkpoint() as sealed:
             row = _render_checkpoint(log, sealed, at, memories, left=node.left, narrow=narrow)
         case Line() as line:
-            hides = (f"  hides {pluralise(memories)}", _PLAIN)
+            what = f"hides {pluralise(memories)}"
+            if not memories:
+                what = "holds no memory, only hides or checkpoints"
+            hides = (f"  {what}", _PLAIN)
             command = f"backtrack {line.id}"
             restore = _render_command(log, line.branch, command, "restores it", narrow=narrow)
             row = _Row((_CROSS, _LEFT), (((line.id, _NAME), at, hides), ((restore, _DIM),)))

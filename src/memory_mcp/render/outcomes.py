@@ -33,6 +33,7 @@ from memory_mcp.domain.outcomes import (
     EpisodePostponed,
     EpisodeSaved,
     HeadReport,
+    LaterAct,
     LineHistory,
     MemoryAdded,
     MemoryDeclined,
@@ -703,9 +704,20 @@ def render_preview(preview: MovePreview) -> str:
     keeps = "restores it" if preview.restores else "goes back"
     if preview.hides:
         keeps = "hides them (restorable)"
-    records = pluralise(preview.erases, "record", "records")
-    erases = f"[forget] erases {records} for good, " if preview.erases else ""
+    erases = f"{_describe_erasure(preview)}, " if preview.erases else ""
     return f"{render_effect(preview)}\n[continue] {keeps}, {erases}[abort] does nothing."
+
+
+def _describe_erasure(preview: MovePreview) -> str:
+    """What [forget] does, and why that is not the number of memories that are hidden."""
+    records = f"[forget] erases {pluralise(preview.erases, 'record', 'records')} for good"
+    more = preview.erases + preview.shared > preview.hides
+    besides = " (checkpoints and what no longer holds are records, too)" if more else ""
+    stays = ""
+    if preview.shared:
+        counted = pluralise(preview.shared, "record", "records")
+        stays = f" and only hides {counted} that stay on other branches"
+    return f"{records}{stays}{besides}"
 
 
 def _name_goal(preview: MovePreview) -> str:
@@ -728,6 +740,18 @@ def render_decision(preview: DecisionPreview) -> str:
             )
         case "save" | "edit":
             return f"Save {named}? A backtrack can lead to it from then on."
+
+
+def render_later(later: LaterAct, takes_back: str) -> str:
+    """That an undo would take back something older than what was done last, as a sentence."""
+    back = ""
+    if later.act == "hidden":
+        shown = f"`memory-mcp show {name_id(later.memory)} --why`"
+        back = f" To have the memory back, add its text again: {shown} prints it."
+    return (
+        f"{later.words}; no undo takes that back.{back} "
+        f"This would take back what is older: {takes_back}."
+    )
 
 
 def render_effect(preview: MovePreview) -> str:

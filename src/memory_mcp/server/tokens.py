@@ -175,8 +175,9 @@ class TokenFile:
     def _changing(self) -> Generator[_Tokens]:
         """The tokens, under a lock between processes; stored at the end of the block."""
         self._disk.prepare(self._path.parent)
+        lock = self._path.with_suffix(".lock")
         try:
-            with hold_lock(self._path.with_suffix(".lock"), _LOCK_SECONDS_MAX):
+            with hold_lock(lock, _LOCK_SECONDS_MAX):
                 tokens = dict(self._load())
                 yield tokens
                 stored = _StoredTokens(tokens=tuple(tokens.values()))
@@ -186,6 +187,8 @@ class TokenFile:
             raise StoreUnavailableError(
                 f"{self._path} is being changed by another process. Try again."
             ) from error
+        except OSError as error:  # of the lock's own file; what else fails says so itself
+            raise unavailable(error, lock, "store", "MEMORY_HOME") from error
 
     def _load(self) -> _Tokens:
         try:

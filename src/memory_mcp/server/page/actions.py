@@ -33,6 +33,7 @@ from memory_mcp.render.difference import compare_words
 from memory_mcp.render.outcomes import (
     render_decision,
     render_effect,
+    render_later,
     render_preview,
     render_receipt,
     render_trust_report,
@@ -269,6 +270,9 @@ async def _undo(workspace: Workspace, action: Undo) -> Fields:
             said = render_effect(preview)
         case DecisionPreview():
             said, token = render_decision(preview), _make_decision_token(preview)
+    if preview.later:
+        takes_back = "the last move" if isinstance(preview, MovePreview) else "the answer to it"
+        said = f"{render_later(preview.later, takes_back)}\n{said}"
     if asked := _ask(said, token, action.confirm):
         return asked
     return _answer_move(await branches.undo(workspace, preview), undo=True)

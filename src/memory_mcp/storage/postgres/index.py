@@ -475,6 +475,8 @@ class PostgresIndex:
         if len(part) >= ID_END_CHARS_MIN:
             sides.append("(r.backwards >= :end AND r.backwards < :past)")
             values |= {"end": part[::-1], "past": f"{part[::-1]}g"}
+        else:  # the beginning of what is printed of an id
+            sides.append(f"left(right(r.id, {ID_END_CHARS_MIN}), {len(part)}) = :part")
         chain, seen = (CHAIN, f" AND {VISIBLE}") if view else ("", "")
         rows = await self._read(
             f"{chain} SELECT r.id FROM entry r WHERE r.bank = :bank AND r.recalled "

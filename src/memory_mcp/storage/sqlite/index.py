@@ -785,6 +785,8 @@ class SqliteIndex:
         sides = ["r.id >= :part AND r.id < :after"]
         if len(part) >= ID_END_CHARS_MIN:
             sides.append("substr(r.id, -:length) = :part")
+        else:  # the beginning of what is printed of an id
+            sides.append(f"substr(r.id, -{ID_END_CHARS_MIN}, :length) = :part")
         seen = f" AND {VISIBLE}" if view else ""
         rows = await self.read(
             f"SELECT r.id FROM record r WHERE r.recalled AND ({' OR '.join(sides)}){seen} "
