@@ -94,6 +94,8 @@ _EXACT_MATCHES_MAX: Final = 10
 _LIKELY_MIN: Final = 0.03
 """From this likelihood on that the new memory brings it up to date one is named, whatever the rules
 say of it: to look at one in vain costs little, and a newer value in silence is never found."""
+_NAMED_TERMS_MIN: Final = 2
+"""Of fewer terms the figures know nothing: they were learnt from sentences."""
 _SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 _UNKNOWN_CHANGE: Final = (
@@ -493,6 +495,10 @@ async def find_candidates(
     likely = _estimate_likely(nearby, _get_reader(bank), changes=says_change(new.content))
     nearest = sorted(olds, key=lambda id_: -likely.get(id_, 0.0))
     named = {id_ for id_ in nearest[:_SIMILAR_MAX] if likely.get(id_, 0.0) >= _LIKELY_MIN}
+    if (
+        len(set(new_terms)) < _NAMED_TERMS_MIN
+    ):  # it says too little to be about what it does not name
+        named = {id_ for id_ in named if not set(new_terms).isdisjoint(terms[id_])}
     wanted = nearest[: _count_wanted(merging)]
     alike = {id_ for id_ in wanted if _is_related(weights, terms[id_], cosines.get(id_))}
     bearing = {id_ for id_ in wanted if may_relate(olds[id_].fields.outline, fields.outline)}

@@ -441,7 +441,7 @@ def test_wrong_usage_is_json_too(run: Run, arguments: tuple[str, ...]) -> None:
 
     status, out, error = run(*arguments)
     assert (status, out) == (2, "")
-    assert error == f"memory-mcp: {said['error']}\n"
+    assert error == f"memory-mcp: {said['message']}\n"
 
 
 def test_what_holds_is_listed_newest_first_a_line_each(run: Run) -> None:
@@ -806,3 +806,59 @@ def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:
     run("backtrack", "1", "--mode", "forget")
 
     assert "erased what it left for good" in complaint(run, "undo")
+
+
+def test_what_is_piped_in_and_no_text_is_refused(run: Run) -> None:
+    """Without its zero bytes it would be another text than the one that came."""
+    status, _, error = run("add", "-", stdin="a\0b")
+    assert (status, "a zero byte (at character 1)" in error) == (1, True)
+    status, _, error = run("import", "-", stdin="")
+    assert (status, error.startswith("memory-mcp: stdin is empty")) == (1, True)
+    assert as_json(run, "list")["total"] == 0
+
+
+def test_a_category_that_repeats_the_kind_is_shown_once(run: Run) -> None:
+    """The decisions of a checkpoint have both."""
+    as_json(run, "checkpoint", "Storage is chosen.", "--decided", "Orders live in PostgreSQL.")
+
+    assert "[decision]" in run("search", "where do orders live")[1]
+
+
+def test_what_was_written_since_is_found_by_how_long_ago(run: Run) -> None:
+    """As `diff` takes it."""
+    new = as_json(run, "add", "Orders live in PostgreSQL.")["memoryId"]
+
+    assert [each["memoryId"] for each in as_json(run, "search", "--since", "2h")["results"]] == [
+        new
+    ]
+    assert as_json(run, "search", "--until", "2h")["results"] == []
+    assert "Orders live in PostgreSQL." in run("context", "--since", "2h")[1]
+
+
+def test_a_word_is_compared_with_what_has_it_alone(run: Run) -> None:
+    """It says too little to be about anything else."""
+    as_json(run, "add", "Redis for sessions: the ops team will not run it.")
+
+    assert as_json(run, "add", "x")["similar"] == []
+
+
+def test_a_fault_is_reported_once_and_with_one_remedy(run: Run, project: Path) -> None:
+    """Two that contradict each other leave nobody the wiser."""
+    as_json(run, "checkpoint", "Begun", "--phase", "1")
+    new = as_json(run, "add", "Orders live in PostgreSQL.")["memoryId"]
+    (record,) = (project / ".claude" / "memory").rglob(f"{new}.json")
+    text = record.read_text("utf-8")
+    for broken, remedy in (
+        (text[:50], "restore it from git or a backup"),
+        (text.replace('"schema_version": 1', '"schema_version": 99'), "Update memory-mcp"),
+    ):
+        record.write_text(broken, "utf-8")
+        out = run("doctor")[1]
+        assert [line for line in out.splitlines() if line.startswith("must:")] != []
+        assert remedy in out
+        assert "Restore the file." not in out
+    record.write_text(text, "utf-8")
+    (project / ".state" / "memory-head.json").write_text("{", "utf-8")
+
+    (must,) = [each for each in run("doctor")[1].splitlines() if each.startswith("must:")]
+    assert must.count("memory-mcp doctor") == 1

@@ -33,7 +33,7 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("serve", "--host", "::1"), "--host needs --transport streamable-http"),
     (("serve", "--path", "/m"), "--path needs --transport streamable-http"),
     (("serve", "--path", "m"), "--path: 'm' is no path; begin it with a slash, like /mcp."),
-    (("search", "tabs", "or", "--wide", "spaces"), "search takes no --wide, spaces."),
+    (("search", "tabs", "or", "--wide", "spaces"), "search takes no --wide."),
     (("models", "--branch", "x"), "models takes no --branch."),
     (("--branch", "x", "models"), "models takes no --branch."),
     (("checkpoint", "x", "--decision", "save"), "--decision save is about a checkpoint"),
@@ -42,6 +42,11 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("export", "--final"), "--final writes two files."),
     (("config", "nope"), "'nope' is no setting."),
     (("token", "add", ""), "NAME '' is no name"),
+    (("checkpoint",), "Say what was reached and decided: memory-mcp checkpoint SUMMARY."),
+    (("search", "--key", " "), "--key is empty. Give a key, or leave it out."),
+    (("search", "--since", "lately"), "'lately' is no time; write it like 2026-01-31"),
+    (("serve", "--json"), "serve takes no --json"),
+    (("nosuch",), "argument COMMAND: 'nosuch' is unknown. `memory-mcp --help` shows how"),
 ]
 
 
@@ -57,7 +62,10 @@ def test_what_could_never_work_is_wrong_usage(
 
 _WRONG: list[tuple[tuple[str, ...], str]] = [
     (("add", "x" * 8_001), "the text has 8,001 characters; the limit is 8,000"),
-    (("add", " "), "the text is empty"),
+    (("add", " "), "the text is empty. Give one self-contained statement."),
+    (("add", "x", "--tag", ""), "--tag is empty. Give it a word, or leave it out."),
+    (("checkpoint", "x", "--decided", "::"), "--decided is empty. Say what was decided"),
+    (("nudge", "add", "x", "--expires", "2020-01-01"), "--expires is 2020-01-01"),
     (("add", "\udcff"), "the text holds half a surrogate pair at position 0"),
     (("backtrack", "nowhere"), "No checkpoint, phase or line 'nowhere'."),
 ]
@@ -624,11 +632,11 @@ def test_a_word_that_is_no_choice_gets_the_nearest(capsys: pytest.CaptureFixture
     assert choices in capsys.readouterr().err
     assert main(["bogus"]) == 2
     offered = capsys.readouterr().err
-    assert "choose one of add, search, list" in offered
+    assert "'bogus' is unknown. `memory-mcp --help` shows how it is used." in offered
     assert "episode" not in offered
     assert "hook" not in offered
     assert main(["backtrack", "1", "--mode", "contiue", "--json"]) == 2
     assert (
         "'contiue' is unknown; choose one of continue,"
-        in json.loads(capsys.readouterr().out)["error"]
+        in json.loads(capsys.readouterr().out)["message"]
     )

@@ -132,6 +132,29 @@ def test_what_is_no_setting_is_named_with_the_nearest(
     )
 
 
+@pytest.mark.parametrize("key", ["MEMORY_MODE", "memory_mode", "ATOMIC_MEMORY_MODE", "Mode"])
+def test_the_name_of_a_variable_in_a_file_is_told_as_its_key(
+    project: Path, own_file: Path, key: str
+) -> None:
+    """The tables list the variables; a wrong guess would leave a session that was to read only."""
+    own_file.write_text(f"{key} = 'meta'\n", "utf-8")
+
+    assert read(project).warnings == (
+        f"{key} in {own_file} is no setting. Write it as mode. It is ignored.",
+    )
+
+
+def test_a_variable_that_may_not_stand_in_a_file_is_told_to_be_misplaced(
+    project: Path, own_file: Path
+) -> None:
+    """It is a setting; only not there."""
+    own_file.write_text("MEMORY_HOME = '/elsewhere'\n", "utf-8")
+
+    assert read(project).warnings == (
+        f"MEMORY_HOME in {own_file} is ignored there. Set MEMORY_HOME in the environment.",
+    )
+
+
 def test_a_misspelt_provider_sends_nothing(project: Path, own_file: Path) -> None:
     """As in the environment: it may have been meant to keep all on this machine."""
     own_file.write_text("provder = 'local'\n", "utf-8")
@@ -356,9 +379,22 @@ def test_a_file_that_cannot_be_read_is_named_once_and_memory_shown_as_off(
     assert (status, out) == (1, "")
     assert error.count(str(own_file)) == 1
     assert "line 1" in error
+    _, out, _ = run("status", "--json")
+    assert json.loads(out) == {"success": False, "message": error[len("memory-mcp: ") : -1]}
     _, out, _ = run("config")
     assert re.search(r"^MEMORY_ENABLED +false +see below$", out, re.MULTILINE)
     assert error.removeprefix("memory-mcp: ") in out
+
+
+def test_the_table_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that is longer is cut there, and whole everywhere else."""
+    whole = run("config", "--all")[1]
+    monkeypatch.setattr("memory_mcp.cli.config.find_width", lambda: 80)
+    cut = run("config", "--all")[1].split("\n\n")[1].splitlines()
+
+    assert max(map(len, cut)) <= 80
+    assert "…" not in whole.split("\n\n")[1]
+    assert any("…" in line for line in cut)
 
 
 def test_each_setting_is_described_and_has_a_key_of_its_own() -> None:

@@ -121,7 +121,7 @@ def test_what_it_does_not_know_is_wrong_usage(run: Run, name: str) -> None:
     assert (status, error) == (2, "")
     said = json.loads(out)
     assert said["success"] is False
-    assert "--frobnicate" in said["error"] or "required" in said["error"]
+    assert "--frobnicate" in said["message"] or "required" in said["message"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,6 @@ def test_a_name_that_nothing_can_have_is_wrong_usage(run: Run, call: tuple[str, 
         (("add", "x", "--tag", "t" * 65), "--tag has 65 characters; the limit is 64. Shorten it."),
         (("add", "x", "--expires", "2020-01-01"), "--expires is 2020-01-01"),
         (("checkpoint", "x", "--decided", ""), "--decided is empty"),
-        (("checkpoint", ""), "the summary is empty"),
         (("search", "--since", "2027-01-01", "--until", "2026-01-01"), "--since ("),
     ],
 )

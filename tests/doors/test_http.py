@@ -27,6 +27,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from memory_mcp.cli.main import main
 from memory_mcp.disk import Disk
+from memory_mcp.errors import InvalidRequestError
+from memory_mcp.server.admission import refuse_taken_port
 from memory_mcp.server.http.asgi import Reply
 from memory_mcp.server.http.gate import Gate, Names, refuse_foreign_request
 from memory_mcp.server.http.sessions import Sessions
@@ -319,6 +321,16 @@ def test_a_port_that_is_taken_is_said_to_be_taken(
     assert (status, out) == (1, "")
     assert said.startswith(f"memory-mcp: Cannot serve on port {port} of 127.0.0.1: ")
     assert "choose another port with --port" in said
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [("not a host", "no address is known by that name"), ("203.0.113.7", "no address of this")],
+)
+def test_a_host_at_which_nothing_can_be_served_is_refused(host: str, why: str) -> None:
+    """The web server would say it in a line of the log, and end with a status of its own."""
+    with pytest.raises(InvalidRequestError, match=f"Cannot serve at host '{host}': .*{why}"):
+        refuse_taken_port(host, 0)
 
 
 HELLO = {

@@ -39,6 +39,16 @@ def test_nudges_are_left_listed_and_one_opens_the_next_session(run: Run, folder:
     assert as_json(run, "nudge")["nudges"] == []
 
 
+def test_whose_nudges_they_are_may_stand_behind_the_action(run: Run) -> None:
+    """As everywhere."""
+    as_json(run, "nudge", "add", "Tea?", "--project", ".")
+
+    assert [each["text"] for each in as_json(run, "nudge", "list", "--project", ".")["nudges"]]
+    assert "nudge takes no --branch." in complaint(
+        run, "nudge", "list", "--branch", "x", expected=2
+    )
+
+
 def test_a_person_reads_what_waits_and_what_is_in_the_way(run: Run, folder: Path) -> None:
     """And where programs may put theirs."""
     assert run("nudge") == (0, f"No nudge waits.\nPrograms leave them in {folder}\n", "")
@@ -147,7 +157,7 @@ def test_what_cannot_be_a_nudge_is_refused_with_what_would_do(run: Run, folder: 
             run, "nudge", "add", "x", "--priority", priority, expected=2
         )
     said = complaint(run, "nudge", "add", "x", "--expires", "2020-01-01")
-    assert said.startswith("expires is 2020-01-01T00:00:00+00:00, which is past")
+    assert said.startswith("--expires is 2020-01-01T00:00:00+00:00, which is past")
     said = complaint(run, "nudge", "add", "x", "--expires", "0001-01-01T00:00+14:00")
     assert "beyond the calendar" in said
     assert "--expires: 'soon' is no time;" in complaint(

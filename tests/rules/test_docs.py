@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from paths import ROOT
 
-from memory_mcp.cli.catalog import LISTED
+from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED
 from memory_mcp.config.descriptions import load_descriptions
 from memory_mcp.config.settings import SETTINGS, TOOLSETS, parse_settings, read_settings
 from memory_mcp.server.prompts import PROMPTS
@@ -92,6 +92,29 @@ def test_every_command_has_its_row_and_its_options() -> None:
 
     assert re.findall(r"\(options.md#(\S+)\)", listed) == known
     assert re.findall(r"^## (\S+)$", options, re.MULTILINE) == known
+
+
+def test_every_command_named_on_a_page_is_a_command() -> None:
+    """Somebody types it."""
+    known = {each.name for each in LISTED} | {each.name for each in FOR_PROGRAMS}
+    code = "\n".join(found for page in PAGES for found in _CODE.findall(page.read_text("utf-8")))
+    named = re.findall(r"(?:^|[`$] ?)memory-mcp ([a-z]+)", code, re.MULTILINE)
+
+    assert len(named) > 200
+    assert set(named) <= known
+
+
+def test_the_program_that_is_shown_runs(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is copied as it stands."""
+    monkeypatch.chdir(project)
+    program = project / "program.py"
+    program.write_text(_read("python.md").split("```python\n")[1].split("```")[0], "utf-8")
+
+    runpy.run_path(str(program), run_name="__main__")
+
+    assert "Orders live in PostgreSQL because the reports join them.\n" in capsys.readouterr().out
 
 
 def test_every_option_says_what_it_is() -> None:

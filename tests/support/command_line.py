@@ -27,5 +27,5 @@ def complaint(run: Run, *arguments: str, expected: int = 1) -> str:
     said = error.removeprefix("memory-mcp: ").rstrip("\n")
     status, out, error = run("--json", *arguments)
     assert (status, error) == (expected, "")
-    assert json.loads(out) == {"success": False, "error": said}
+    assert json.loads(out) == {"success": False, "message": said}
     return said

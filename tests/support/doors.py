@@ -87,7 +87,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     if said is None:
         return text_of(result)
     assert said["success"] is False
-    return said["error"]
+    return said["message"]
 
 
 async def failed(client: Client, tool: str, **arguments: Any) -> str:

@@ -7,13 +7,13 @@ from datetime import datetime
 from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.outcomes import Point, PointComparison, Skipped
 from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.spans import parse_span
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.head import load_timeline_at, view_chain, view_head
 from memory_mcp.engine.members import find_author
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.spans import parse_span
 from memory_mcp.timeline.points import (
     find_point,
     list_checkpoints_between,

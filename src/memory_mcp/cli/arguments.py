@@ -3,14 +3,20 @@
 import errno
 import math
 import os
-from argparse import ArgumentTypeError
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from memory_mcp.domain.limits import PHASE_MAX
-from memory_mcp.errors import quote
+from memory_mcp.errors import InvalidRequestError, quote
 from memory_mcp.patterns import compile_later
+
+PLACES: Final = {
+    "project": ("DIR", "the project's folder (default: the git work tree or memory around you)"),
+    "branch": ("NAME", "the branch of the memory to work on (default: main)"),
+}
+"""Options that say whose memory it is, for the commands that take them."""
 
 _WHOLE: Final = compile_later(r"\s*[+-]?\d{1,18}\s*")
 
@@ -79,6 +85,23 @@ def parse_time(text: str) -> datetime:
     return moment.replace(tzinfo=moment.tzinfo or UTC)
 
 
+def parse_past(text: str) -> datetime:
+    """Read a time, or how long ago it was: 2h, 3d.
+
+    Raises:
+        ArgumentTypeError: it is neither.
+    """
+    from memory_mcp.domain.spans import parse_span
+
+    try:
+        return parse_span("time", text, datetime.now(UTC), -1)
+    except InvalidRequestError:
+        raise ArgumentTypeError(
+            f"{quote(text)} is no time; write it like 2026-01-31, 2026-01-31T18:00+01:00 or 2h "
+            "(ago)"
+        ) from None
+
+
 def parse_path(text: str) -> str:
     """Read the name of a file or folder, which need not be there.
 
@@ -129,3 +152,16 @@ def parse_port(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) <= len("65535") and int(text) < 1 << 16:
         return int(text)
     raise ArgumentTypeError(f"{quote(text)} is no port; choose 1 to 65535 (0: any free one)")
+
+
+def add_common_options(
+    parser: ArgumentParser, takes: Sequence[str], *, places: Sequence[str] = tuple(PLACES)
+) -> None:
+    """Add the options of more than one command. A parent for them would be one more parser."""
+    # suppressed, so that an option before the command is not undone by its default after it
+    parser.add_argument("--json", action="store_true", default=SUPPRESS, help="answer as JSON")
+    for name in places:
+        metavar, what = PLACES[name]
+        shown = what if name in takes else SUPPRESS  # one that is not taken is refused by name
+        kind = parse_path if metavar == "DIR" else str
+        parser.add_argument(f"--{name}", metavar=metavar, default=SUPPRESS, help=shown, type=kind)

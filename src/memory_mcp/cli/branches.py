@@ -123,6 +123,8 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
             "--pending ID (memory-mcp status lists them), or leave --decision out to seal a new "
             "one."
         )
+    if not (args.summary.strip() or args.pending):
+        raise UsageError("Say what was reached and decided: memory-mcp checkpoint SUMMARY.")
     if args.pending:
         decided = await branches.decide_checkpoint(
             workspace, args.pending, args.decision or "save", args.summary, again=args.again

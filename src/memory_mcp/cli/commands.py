@@ -5,12 +5,13 @@ The module of each command declares it as a `Subcommand` in its table `COMMANDS`
 
 import asyncio
 import gc
-from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from memory_mcp.cli.arguments import PLACES, add_common_options
 from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import (
     USAGE,
@@ -58,13 +59,18 @@ class Subcommand:
         parser.set_defaults(handler=self.handler)
 
 
-def add_actions(parser: ArgumentParser) -> Callable[[str, str], ArgumentParser]:
-    """Let a command take actions; returns what adds one by its name and summary."""
+def add_actions(
+    parser: ArgumentParser, *, places: Sequence[str] = tuple(PLACES)
+) -> Callable[[str, str], ArgumentParser]:
+    """Let a command take actions; returns what adds one by its name and summary.
+
+    Options that say whose memory it is may stand before an action; those of `places` after it too.
+    """
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog=parser.prog)
 
     def add_action(name: str, summary: str) -> ArgumentParser:
         action = actions.add_parser(name, help=summary, description=summary)
-        action.add_argument("--json", action="store_true", default=SUPPRESS, help="answer as JSON")
+        add_common_options(action, (), places=places)
         return action
 
     return add_action
@@ -95,7 +101,9 @@ def _run(args: Namespace) -> int:
         if isinstance(outcome, Skipped):
             noted = outcome.reason in loaded.settings.warnings and not args.json
             outcome = Output({"success": False, "message": outcome.reason}, silent=noted)
-        if args.json and (warnings := loaded.settings.warnings):  # as the tools answer
+        said = outcome.fields.get("message")
+        warnings = [warning for warning in loaded.settings.warnings if warning != said]
+        if args.json and warnings:  # as the tools answer
             outcome = replace(outcome, fields={**outcome.fields, "note": " ".join(warnings)})
         return print_output(outcome, as_json=args.json)
     except BaseExceptionGroup as group:  # the demo prints within a task group

@@ -4,13 +4,14 @@ Of a key only that it is set is shown.
 """
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.inputs import UsageError
-from memory_mcp.cli.output import Fields, Output
+from memory_mcp.cli.output import Fields, Output, find_width
 from memory_mcp.config.descriptions import SettingDescription, load_descriptions
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.places import find_project_folders
@@ -23,12 +24,17 @@ from memory_mcp.config.settings import (
 )
 from memory_mcp.config.values import GivenSetting
 from memory_mcp.config_files import PROJECT_FILE, name_key, name_setting
+from memory_mcp.domain.normalise import cut
 from memory_mcp.errors import InvalidRequestError, quote
 from memory_mcp.storage.files.git_state import load_git_state
 
 _HIDDEN: Final = "set, and not shown"
 _ALIKE: Final = 0.51
 """Of two words that share half of their letters, one is rarely a slip for the other."""
+_ENVIRONMENT: Final = "the environment"
+_VALUE_CHARS_MIN: Final = 10
+_VALUE_CHARS_MAX: Final = 40
+"""How wide the column of values is: few are longer."""
 _ADDRESSES: Final = ("_URL", "_QUEUE")
 
 
@@ -138,14 +144,10 @@ def _settings_text(fields: Fields) -> str:
     titles = {"user": "Your file", "project": "The project's file"}
     lines = [f"{titles[f['whose']]}: {f['path']} ({f['state']})" for f in fields["files"]]
     rows = [
-        (row["name"], str(row["value"] or row["default"]), row["setBy"], row["refused"])
+        (row["name"], str(row["value"] or row["default"]), _describe_source(row))
         for row in fields["settings"]
     ]
-    widths = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
-    lines.append("")
-    for name, value, source, refused in rows:
-        by = _name_source(name, source) if source else "see below" if refused else "default"
-        lines.append(f"{name:{widths[0]}}  {value:{min(widths[1], 40)}}  {by}")
+    lines += ["", *_lay_out(rows, find_width())]
     if others := fields["others"]:
         first = f"{others} other settings have" if rows else "Every setting has"
         lines.append(f"{first} the default: memory-mcp config --all")
@@ -153,10 +155,29 @@ def _settings_text(fields: Fields) -> str:
     return "\n".join(lines)
 
 
+def _describe_source(row: Fields) -> str:
+    """Who set it, in a column."""
+    if source := row["setBy"]:
+        return _name_source(row["name"], source)
+    return "see below" if row["refused"] else "default"
+
+
+def _lay_out(rows: Sequence[tuple[str, str, str]], columns: float) -> Iterator[str]:
+    """A table that fits the terminal: a longer value is cut there, `config NAME` has it whole."""
+    names, values, sources = (
+        max((len(row[at]) for row in rows), default=0) for at in range(3)
+    )  # fmt: skip
+    room = max(_VALUE_CHARS_MIN, columns - names - min(sources, len(_ENVIRONMENT)) - 4)
+    wide = int(min(values, room, _VALUE_CHARS_MAX))
+    for name, value, source in rows:
+        shown = cut(value, wide) if room < len(value) else value
+        yield f"{name:{names}}  {shown:{wide}}  {source}"
+
+
 def _name_source(name: str, source: str) -> str:
     """The environment, or the path of a file."""
     if source in (name, f"ATOMIC_{name}"):
-        return "the environment"
+        return _ENVIRONMENT
     return source.partition(" in ")[2] or source
 
 

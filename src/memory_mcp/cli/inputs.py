@@ -31,7 +31,7 @@ def read_text(argument: str) -> str:
     """The argument itself, or for a dash what is piped in or typed to the end of input.
 
     Raises:
-        InvalidRequestError: what is piped in is no UTF-8.
+        InvalidRequestError: what is piped in is no text in UTF-8.
     """
     if argument != "-":
         return argument
@@ -42,6 +42,11 @@ def read_text(argument: str) -> str:
         raise InvalidRequestError(
             f"stdin is no UTF-8 (byte 0x{byte:02x} at character {lost.start()}), and nothing was "
             "done. Convert it first, as in: iconv -f LATIN1 -t UTF-8 FILE | memory-mcp …"
+        )
+    if "\0" in text:
+        raise InvalidRequestError(
+            f"stdin holds a zero byte (at character {text.index(chr(0))}), so it is no text, and "
+            "nothing was done. Take it out first, as in: tr -d '\\000' <FILE | memory-mcp …"
         )
     return text
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memory_mcp import __version__
-from memory_mcp.cli.arguments import parse_number, parse_path, parse_whole
+from memory_mcp.cli.arguments import PLACES, add_common_options, parse_number, parse_whole
 from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED, Entry, find_entry, format_page
 from memory_mcp.cli.output import (
     USAGE,
@@ -27,12 +27,6 @@ from memory_mcp.shutdown import import_whole
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
-
-_PLACES: Final = {
-    "project": ("DIR", "the project's folder (default: the git work tree or memory around you)"),
-    "branch": ("NAME", "the branch of the memory to work on (default: main)"),
-}
-"""Options that say whose memory it is, for the commands that take them."""
 
 _SEEN_AT_ONCE: Final = 8
 """Of so few choices all are named: which one is meant, a person sees better."""
@@ -77,8 +71,10 @@ class _Parser(argparse.ArgumentParser):
 
         known = [str(choice) for choice in action.choices]
         near = get_close_matches(str(value), known) if len(known) > _SEEN_AT_ONCE else ()
-        hint = f"nearest: {', '.join(near)}" if near else f"choose one of {', '.join(known)}"
-        raise argparse.ArgumentError(action, f"{quote(str(value))} is unknown; {hint}")
+        hint = f"; choose one of {', '.join(known)}"
+        if near or action.dest == "command":  # all commands are too many to be read
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise argparse.ArgumentError(action, f"{quote(str(value))} is unknown{hint}")
 
     def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
         """Print help as everything else is printed: argparse itself overlooks a full disk."""
@@ -141,12 +137,14 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     args, strange = parser.parse_known_args(words, absent)
     if args.command:
         takes = find_entry(args.command).takes
-        placed = [f"--{name}" for name in _PLACES if getattr(args, name) is not None]
+        placed = [f"--{name}" for name in PLACES if getattr(args, name) is not None]
         strange = [each for each in placed if each.removeprefix("--") not in takes] + strange
     if strange:
         command = f"{parser.prog} {args.command or ''}".rstrip()
         what = args.command or parser.prog
-        raise _WrongUsageError(command, f"{what} takes no {', '.join(strange)}")
+        # the values of unknown options are none themselves
+        named = [word for word in strange if word.startswith("-")] or [*map(quote, strange)]
+        raise _WrongUsageError(command, f"{what} takes no {', '.join(named)}")
     return args
 
 
@@ -156,7 +154,7 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     To make the parser of every command takes longer than most commands.
     """
     parser = _RootParser(prog="memory-mcp")
-    _add_options(parser, tuple(_PLACES))
+    add_common_options(parser, tuple(PLACES))
     parser.add_argument("--version", action="store_true")
     # named here, because argparse would lay out a page of help to find out what they begin with
     commands = parser.add_subparsers(
@@ -169,22 +167,11 @@ def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_options(parser: argparse.ArgumentParser, takes: Sequence[str]) -> None:
-    """Add the options of more than one command. A parent for them would be one more parser."""
-    # suppressed, so that an option before the command is not undone by its default after it
-    unless = argparse.SUPPRESS
-    parser.add_argument("--json", action="store_true", default=unless, help="answer as JSON")
-    for name, (metavar, what) in _PLACES.items():
-        shown = what if name in takes else unless  # one that is not taken is refused by name
-        kind = parse_path if metavar == "DIR" else str
-        parser.add_argument(f"--{name}", metavar=metavar, default=unless, help=shown, type=kind)
-
-
 def _add_command(
     add_parser: Callable[..., argparse.ArgumentParser], entry: Entry, *, named: bool
 ) -> None:
     command = add_parser(entry.name, description=_make_sentence(entry.summary))
-    _add_options(command, entry.takes)
+    add_common_options(command, entry.takes)
     if entry.name == "hook":
         _add_hook_options(command)
     elif named:

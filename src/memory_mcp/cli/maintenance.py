@@ -53,7 +53,7 @@ async def doctor(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if args.reindex:
         return await _reindex(workspace)
     findings = await maintenance.run_doctor(workspace, repair=args.repair)
-    probe = await maintenance.probe_recall(workspace)
+    probe = await maintenance.probe_recall(workspace, findings)
     findings += probe.findings
     open_findings = [finding for finding in findings if not finding.repaired]
     mended = len(findings) - len(open_findings)
@@ -73,15 +73,19 @@ async def doctor(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _findings_text(fields: Fields) -> str:
-    lines = [
-        f"mended: {finding['what']}"
-        if finding["repaired"]
-        else f"{finding['severity']}: {finding['what']} {finding['remedy']}".rstrip()
-        for finding in fields["findings"]
-    ]
+    lines = [_finding_text(finding) for finding in fields["findings"]]
     proof = f"Search: {fields['search']}. {fields['proof']}".strip()
     meta = ["This is a meta session: nothing is written."] if fields["meta"] else []
     return "\n".join([*lines, proof, *meta, str(fields["message"])])
+
+
+def _finding_text(finding: Fields) -> str:
+    """A finding with its remedy, unless the words of the error end with it already."""
+    what, remedy = finding["what"], finding["remedy"]
+    if finding["repaired"]:
+        return f"mended: {what}"
+    known = remedy.rstrip(".").casefold() in what.casefold()
+    return f"{finding['severity']}: {what}{'' if known else f' {remedy}'}"
 
 
 def _add_doctor_options(parser: ArgumentParser) -> None:

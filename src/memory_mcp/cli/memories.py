@@ -3,9 +3,9 @@
 from argparse import ArgumentParser, Namespace
 from typing import Final, get_args
 
-from memory_mcp.cli.arguments import PHASE, number_within, parse_time, whole_within
+from memory_mcp.cli.arguments import PHASE, number_within, parse_past, parse_time, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
-from memory_mcp.cli.inputs import read_text
+from memory_mcp.cli.inputs import UsageError, read_text
 from memory_mcp.cli.output import Fields, Output, results_text
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
@@ -78,9 +78,11 @@ async def search(workspace: Workspace, args: Namespace) -> Output:
     """Find what holds."""
     from memory_mcp.search import search_memories
 
+    if args.key is not None and not args.key.strip():
+        raise UsageError("--key is empty. Give a key, or leave it out.")
     filters = Filters(
         category=args.category,
-        key=args.key.strip(),
+        key=(args.key or "").strip(),
         tags=tuple(args.tags),
         kinds=frozenset({args.kind} if args.kind else ()),
         phase=args.phase,
@@ -99,14 +101,14 @@ def _add_search_options(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=whole_within(1, limits.RESULTS_MAX), default=5,
                         metavar="N", help=f"1 to {limits.RESULTS_MAX} (default 5)")  # fmt: skip
     _add_kind_option(parser)
-    parser.add_argument("--key", default="", metavar="KEY",
+    parser.add_argument("--key", metavar="KEY",
                         help="that key, or what begins so: 'user:preferences:*'")  # fmt: skip
     _add_filter_options(parser)
     parser.add_argument("--scope", choices=get_args(Reach), help="default: all")
     parser.add_argument("--on-branch", default="", metavar="NAME", help="written on that branch")
-    parser.add_argument("--since", type=parse_time, metavar="TIME",
-                        help="written then or later")  # fmt: skip
-    parser.add_argument("--until", type=parse_time, metavar="TIME",
+    parser.add_argument("--since", type=parse_past, metavar="TIME",
+                        help="written then or later: 2026-01-31, 2h (ago)")  # fmt: skip
+    parser.add_argument("--until", type=parse_past, metavar="TIME",
                         help="written before that")  # fmt: skip
     parser.add_argument(
         "--min-score", type=number_within(0, 1), default=0.0, metavar="SCORE",

@@ -299,7 +299,7 @@ def print_output(output: Output, *, as_json: bool) -> int:
 def print_error(message: str, *, as_json: bool, status: int = 1) -> int:
     """Print what went wrong: as JSON to stdout for a program, to stderr for a person."""
     if as_json:
-        print_json({"success": False, "error": message})
+        print_json({"success": False, "message": message})
     else:
         print_note(message)
     return status
@@ -332,7 +332,7 @@ def _result_text(result: Fields) -> str:
     title = f"{about['title']}: " if about.get("title") else ""
     names = [about[name] for name in ("kind", "category") if name in about]
     places = [about[name] for name in ("key", "place") if name in about]
-    where = ", ".join([*names, *about.get("tags", ()), *places])
+    where = ", ".join(dict.fromkeys((*names, *about.get("tags", ()), *places)))
     content = result["content"].replace("\n", "\n     ")
     why = f"\n     why: {result['why']}" if "why" in result else ""
     score = f"{result['score']:.2f}" if "score" in result else "-"

@@ -31,6 +31,8 @@ def serve(loaded: LoadedSettings, args: Namespace) -> Output:
         raise UsageError(
             f"--{next(iter(given))} needs --transport streamable-http: stdio has no address."
         )
+    if args.json:
+        raise UsageError("serve takes no --json: what it writes is MCP's.")
     settings = add_toolsets(loaded.settings, args.toolsets)
     if args.transport == "stdio" and sys.stdin.isatty():
         print_note(_ON_A_TERMINAL)

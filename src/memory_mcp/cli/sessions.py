@@ -11,7 +11,7 @@ from memory_mcp.cli.inputs import read_form, read_json, read_text
 from memory_mcp.cli.output import Fields, Output
 from memory_mcp.config.values import escape_name
 from memory_mcp.domain.limits import CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN
-from memory_mcp.domain.outcomes import Skipped
+from memory_mcp.domain.outcomes import ConsolidationDraft, Skipped
 from memory_mcp.domain.profile import LABELS, Profile
 from memory_mcp.domain.record import assume_utc, format_time
 from memory_mcp.domain.sessions import Turn
@@ -23,6 +23,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.render.profile import render_profile_line
+from memory_mcp.text.closeouts import make_consolidation
 
 _BUDGET: Final = whole_within(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)
 
@@ -46,7 +47,8 @@ def _add_context_options(parser: ArgumentParser) -> None:
         "--since",
         default="",
         metavar="MOMENT",
-        help="only what has changed: what an earlier context ended with, or a time",
+        help="only what has changed: what an earlier context ended with, or a time: 2026-01-31, "
+        "2h (ago)",
     )
 
 
@@ -130,7 +132,7 @@ def _suggestions_text(fields: Fields) -> str:
 
 def _add_suggestions_options(parser: ArgumentParser) -> None:
     parser.add_argument("word", nargs="?", choices=("keep", "drop"), default=None,
-                        help="decide all that is listed; default: list it")  # fmt: skip
+                        help="keep or drop all that is listed; default: list it")  # fmt: skip
     parser.add_argument("which", nargs="?", default="",
                         help="words of the one that is meant; or, under MEMORY_APPROVAL=review, "
                              "the id of another member's")  # fmt: skip
@@ -174,21 +176,23 @@ def _add_episode_options(parser: ArgumentParser) -> None:
 
 async def consolidate(workspace: Workspace, args: Namespace) -> Output:
     """Hand on what a later session needs; without any text, show what was handed on last."""
-    from memory_mcp.cli.session_forms import ConsolidationForm
-    from memory_mcp.server.forms import make_consolidation
-
-    form = read_form(ConsolidationForm, args.form) if args.form else ConsolidationForm()
-    insights = [form.insights] if isinstance(form.insights, str) else form.insights
+    given = _read_consolidation(args.form) if args.form else ConsolidationDraft()
     proposed = make_consolidation(
-        history_entry=args.history or form.history_entry,
-        memory_update=args.update or form.memory_update,
-        insights=[*insights, *args.insight],
-        session_id=escape_name(args.session or form.session_id),
-        final=args.final or form.final,
+        history_entry=args.history or given.history_entry,
+        memory_update=args.update or given.memory_update,
+        insights=[*given.insights, *args.insight],
+        session_id=escape_name(args.session or given.session),
+        final=args.final or given.final,
     )
     return Output(
         render_receipt(await sessions.consolidate(workspace, proposed)), _consolidation_text
     )
+
+
+def _read_consolidation(argument: str) -> ConsolidationDraft:
+    from memory_mcp.cli.session_forms import ConsolidationForm
+
+    return make_consolidation(**vars(read_form(ConsolidationForm, argument)))
 
 
 def _consolidation_text(fields: Fields) -> str:
@@ -252,7 +256,11 @@ async def identity(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 def _add_identity_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "text", nargs="?", metavar="TEXT", help="what the project is, in a sentence; - reads it"
+        "text",
+        nargs="?",
+        metavar="TEXT",
+        help="what the project is, in a sentence; - reads it from stdin; default: say "
+        "what is known",
     )
 
 

@@ -162,7 +162,7 @@ def _token_text(fields: Fields) -> str:
 
 
 def _add_token_options(parser: ArgumentParser) -> None:
-    action = add_actions(parser)
+    action = add_actions(parser, places=())  # a token has projects of its own
     action("list", "every token, without what a client sends (the default)")
     add = action("add", "add a token, and show it once")
     add.add_argument("name", metavar="NAME", help="what the token is called in lists")

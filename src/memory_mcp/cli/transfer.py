@@ -7,7 +7,7 @@ stdout, or a folder of Markdown; inside a project it follows no link.
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -41,6 +41,7 @@ from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
 from memory_mcp.shutdown import run_to_end
 from memory_mcp.storage.files.imports import read_material
 
+_STDIN: Final = "-"
 _STDOUT: Final = "-"
 _HEAD_BYTES: Final = 8_000
 _SCOPES: Final = (*get_args(Reach), "both", "all")
@@ -73,7 +74,8 @@ async def import_(workspace: Workspace, args: Namespace) -> Output | Skipped:
 def _parse_source(args: Namespace) -> ParsedSource:
     """Read and parse the source; its text, which may be long, is not kept."""
     names = CLAUDE_FILES if args.kind == "claude-md" else ()
-    material = read_material(args.source, names, str(args.project_dir or ""))
+    with show_progress("Looking for notes") if args.source != _STDIN else nullcontext():
+        material = read_material(args.source, names, str(args.project_dir or ""))
     kind = None if args.kind == "auto" else args.kind
     parsed = read_source(material, kind, args.source)
     if kind and parsed.own is None and not parsed.memories:

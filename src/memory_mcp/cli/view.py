@@ -29,15 +29,18 @@ def view(loaded: LoadedSettings, args: Namespace) -> Output | Skipped:
     target = find_target(args.export) if args.export else None
     if target and not (args.force or _may_write(target, asks=not args.json)):
         return Output({"success": False, "message": "Nothing was written."})
-    with import_whole():
-        from memory_mcp.server import page  # imports the web server
-
     if target:
-        size = run_to_end(page.export_page(loaded.settings, target))
+        with import_whole():
+            from memory_mcp.server.page.collect import export_page
+
+        size = run_to_end(export_page(loaded.settings, target))
         message = f"Written: {target} ({size / 1_000_000:.1f} MB). It can change nothing."
         return Output({"success": True, "file": str(target), "bytes": size, "message": message})
+    with import_whole():
+        from memory_mcp.server.page.run import serve_page  # imports the web server
+
     opens = not args.no_open
-    run_to_end(page.serve_page(loaded.settings, args.port, _announce, opens=opens))
+    run_to_end(serve_page(loaded.settings, args.port, _announce, opens=opens))
     return Output({"success": True}, silent=True)
 
 

@@ -432,7 +432,7 @@ def _warn_of_strange_names(
     warnings = [*settings.warnings]
     cloud_off = settings.cloud_off
     for name, guess in (*_find_misspelt(environment), *_find_unknown_keys(files)):
-        hint = f"{name} is no setting." + (f" Did you mean {guess}?" if guess else "")
+        hint = f"{name} is no setting.{_format_guess(name, guess)}"
         meant = guess.removeprefix("ATOMIC_") if guess.isupper() else name_setting(guess)
         if meant in SETTINGS and SETTINGS[meant].leads_elsewhere and meant not in given:
             cloud_off = cloud_off or name
@@ -441,6 +441,13 @@ def _warn_of_strange_names(
             warnings.append(f"{hint} It is ignored.")
     warnings += _find_misplaced(files)
     return replace(settings, cloud_off=cloud_off, warnings=tuple(warnings))
+
+
+def _format_guess(name: str, guess: str) -> str:
+    """What is probably meant: certainly, where a key in a file has its variable's name."""
+    if guess and _find_meant(name.partition(" in ")[0]) == name_setting(guess):
+        return f" Write it as {guess}."
+    return f" Did you mean {guess}?" if guess else ""
 
 
 def parse_settings(environment: Mapping[str, str]) -> Settings:
@@ -487,19 +494,30 @@ def _find_unknown_keys(files: Sequence[ConfigFile]) -> Iterator[tuple[str, str]]
     for file in files:
         keys = [name_key(name) for name in SETTINGS if may_stand_in(name, file.whose)]
         for key in file.values:
-            if name_setting(key) not in SETTINGS or key != key.lower():
+            meant = _find_meant(key)
+            if meant and (name_key(meant) == key or not may_stand_in(meant, file.whose)):
+                continue
+            if meant:
+                yield _name_in_file(key, file), name_key(meant)
+            else:
                 from difflib import get_close_matches  # noqa: PLC0415  # seldom needed
 
                 guess = get_close_matches(key.lower(), keys, n=1, cutoff=_SIMILARITY_MIN)
                 yield _name_in_file(key, file), "".join(guess)
 
 
+def _find_meant(key: str) -> str:
+    """The setting of which a key has the name, also that of its variable or in capitals; or ''."""
+    bare = key.lower().removeprefix("atomic_").removeprefix("memory_")
+    return name if (name := name_setting(bare)) in SETTINGS else ""
+
+
 def _find_misplaced(files: Sequence[ConfigFile]) -> Iterator[str]:
     """A sentence for each setting that may not stand in the file in which it stands."""
     for file in files:
         for key in file.values:
-            name = name_setting(key)
-            if name not in SETTINGS or may_stand_in(name, file.whose) or key != key.lower():
+            name = _find_meant(key)
+            if not name or may_stand_in(name, file.whose):
                 continue
             where = "in the environment"
             if file.whose == "project" and may_stand_in(name, "user"):

@@ -21,8 +21,7 @@ from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, cast, get_args
 
-from pydantic import TypeAdapter, ValidationError
-
+from memory_mcp.checker import ValidationError
 from memory_mcp.domain.fields import explain_validation_error
 from memory_mcp.domain.ids import BranchName, RecordId, format_id_month
 from memory_mcp.domain.json_input import drop_nulls
@@ -128,7 +127,6 @@ def _render_front_matter(fields: Mapping[str, object]) -> str:
     return f"---\n{''.join(lines)}---\n"
 
 
-_EXPORT: Final = TypeAdapter(ExportHeader)
 _POOLS: Final[tuple[Reach, ...]] = get_args(Reach)
 _HEAD_CHARS: Final = 400
 _FORMAT: Final = compile_later(rf'"format"\s*:\s*"{EXPORT_FORMAT}"')
@@ -269,8 +267,10 @@ def _parse_export(fields: Mapping[str, Any], name: str) -> ExportHeader:
             f"{name} is an export of version {version}; this memory-mcp knows up to "
             f"{EXPORT_VERSION}. Update memory-mcp. {_NOTHING_CHANGED}"
         )
+    from pydantic import TypeAdapter  # noqa: PLC0415  # what writes an export need not wait for it
+
     try:
-        return _EXPORT.validate_python(
+        return TypeAdapter(ExportHeader).validate_python(
             {
                 "scope": fields.get("scope"),
                 "at": fields.get("exported_at"),

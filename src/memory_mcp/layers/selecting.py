@@ -10,13 +10,13 @@ from memory_mcp.domain.ids import BranchName, RecordId
 from memory_mcp.domain.layers import RecallEvict
 from memory_mcp.domain.record import CORE_PREFIX, MEMORY_KINDS, Record
 from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.spans import parse_span
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.layers import EVENT_KINDS, make_label_tags, read_event
-from memory_mcp.text.spans import parse_span
 
 CORE: Final = Filters(layer="core", durable=False, key=f"{CORE_PREFIX}*")
 EVENTS: Final = Filters(layer="recall", durable=False, kinds=EVENT_KINDS)

@@ -6,6 +6,7 @@ returns anything, does not pass for recall by meaning.
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -37,9 +38,9 @@ class RecallProof:
     findings: tuple[Finding, ...] = ()
 
 
-async def probe_recall(workspace: Workspace) -> RecallProof:
-    """Search by words and by meaning, and report the result."""
-    words, findings = await _prove_by_words(workspace)
+async def probe_recall(workspace: Workspace, known: Sequence[Finding] = ()) -> RecallProof:
+    """Search by words and by meaning, and report the result, without what is `known` already."""
+    words, findings = await _prove_by_words(workspace, known)
     meaning = workspace.project.meaning
     if meaning is None:
         return RecallProof("words+table", words, tuple(findings))
@@ -63,7 +64,9 @@ async def probe_recall(workspace: Workspace) -> RecallProof:
     return RecallProof("semantic", f"{words} {meant}{behind}", tuple(findings))
 
 
-async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
+async def _prove_by_words(
+    workspace: Workspace, known: Sequence[Finding]
+) -> tuple[str, list[Finding]]:
     """Search for the newest memory by its own words."""
     try:
         view = await load_view(workspace)
@@ -74,6 +77,8 @@ async def _prove_by_words(workspace: Workspace) -> tuple[str, list[Finding]]:
         asked = " ".join(wanted.content.split()[:_QUERY_WORDS_MAX])
         found = await find_local(workspace, asked, view, Filters())
     except MemoryMcpError as error:
+        if any(each.what == str(error) for each in known):
+            return "", []
         return "", [
             Finding("search-failed", "must", str(error), "Run `memory-mcp doctor --reindex`.")
         ]

@@ -14,6 +14,7 @@ from typing import Final
 from memory_mcp.domain.ids import RecordId, mark_id, parse_id_time
 from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import IdSummary
+from memory_mcp.domain.spans import parse_span
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
@@ -104,10 +105,9 @@ def parse_since(text: str, now: datetime) -> Since:
         revision, total = int(found.group(1)), int(found.group(4))
         return Since(text, place, at, revision, int(found.group(3), 16), total)
     try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError:
+        at = parse_span("since", text.strip(), now, -1)
+    except InvalidRequestError:
         raise _refuse(text) from None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
     if at > now:
         raise InvalidRequestError(f"since {text!r} is yet to come; it is {format_time(now)}.")
     at = max(at, datetime(1970, 1, 1, tzinfo=UTC))

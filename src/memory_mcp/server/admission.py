@@ -52,8 +52,19 @@ def refuse_taken_port(host: str, port: int) -> None:
     """Refuse with a sentence; the web server would exit with a status of its own."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        socket.getaddrinfo(host or None, port, family)
         socket.create_server((host, port), family=family).close()
+    except (socket.gaierror, UnicodeError) as error:
+        raise InvalidRequestError(
+            f"Cannot serve at host {host!r}: no address is known by that name. Name one of this "
+            "machine's with --host (default 127.0.0.1, this machine only)."
+        ) from error
     except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InvalidRequestError(
+                f"Cannot serve at host {host!r}: it is no address of this machine. Name one that "
+                "is with --host (default 127.0.0.1, this machine only)."
+            ) from error
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             return  # the web server knows better
         raise InvalidRequestError(

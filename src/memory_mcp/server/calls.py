@@ -168,7 +168,7 @@ class MemoryTool(Tool):
     def _answer_error(self, why: str) -> CallToolResult:
         if self.answer_form == "prose":
             return answer_text(why)
-        return answer_fields({"success": False, "error": why})
+        return answer_fields({"success": False, "message": why})
 
 
 def make_tool(

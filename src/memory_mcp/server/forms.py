@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from memory_mcp.domain.input_form import InputForm
-from memory_mcp.domain.outcomes import Closeout, ClosingDecision, ConsolidationDraft
+from memory_mcp.domain.outcomes import Closeout, ClosingDecision
 
 SEVERAL: Final = BeforeValidator(lambda value: [value] if isinstance(value, str | dict) else value)
 """A list of which a single item may stand alone."""
@@ -52,23 +52,4 @@ def make_closeout(
         artifacts=tuple(artifacts),
         issues=tuple(issues),
         agents=tuple(agents),
-    )
-
-
-def make_consolidation(
-    *,
-    history_entry: str,
-    memory_update: str,
-    insights: str | Sequence[str],
-    session_id: str,
-    final: bool,
-) -> ConsolidationDraft:
-    """Make what is to be consolidated; blank insights are left out."""
-    texts = [insights] if isinstance(insights, str) else insights
-    return ConsolidationDraft(
-        history_entry=history_entry,
-        memory_update=memory_update,
-        insights=tuple(text for text in texts if text.strip()),
-        session=session_id.strip(),
-        final=final,
     )

@@ -52,7 +52,8 @@ from memory_mcp.server.elicitation import (
     ask_backtrack,
     ask_trust,
 )
-from memory_mcp.server.forms import SEVERAL, DecisionForm, make_closeout, make_consolidation
+from memory_mcp.server.forms import SEVERAL, DecisionForm, make_closeout
+from memory_mcp.text.closeouts import make_consolidation
 
 WritableKind = Literal[
     "fact", "preference", "convention", "pattern", "identity", "decision", "lesson", "event"

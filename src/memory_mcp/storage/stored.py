@@ -39,6 +39,10 @@ _DECIDED: Final = frozenset({"approved", "auto"})
 _NEWLINE: Final = "\n"
 DIGEST_CHARS: Final = 32
 """128 bits: nobody finds another text of the same digest."""
+MAKE_HEAD_ANEW: Final = (
+    "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
+)
+"""What to do about a damaged head, as its error ends and as the doctor says."""
 _CHECKPOINTS_SHOWN: Final = 10
 """Newest checkpoints that a head names for people, wherever they are kept."""
 
@@ -49,6 +53,17 @@ class EarlierPart(FrozenModel):
     file: Annotated[str, constrain(pattern=r"^memory-head-[0-9a-f]{8}\.jsonl$")]
     size: Annotated[StrictInt, constrain(ge=1, le=HEAD_BYTES_MAX)]
     digest: Annotated[str, constrain(pattern=r"^[0-9a-f]{64}$")]
+
+
+def find_remedy(error: Exception) -> str:
+    """What to do about a record that cannot be read, as its error says it too."""
+    match error:
+        case NewerSchemaError():
+            return "Update memory-mcp."
+        case StoreDamagedError():
+            return "Restore it from git or a backup."
+        case _:
+            return "Mend that, and look again."
 
 
 def dump_record(record: Record) -> bytes:
@@ -110,7 +125,10 @@ def load_record(data: bytes, where: str, record_id: str, *, formatted: bool = Fa
             "from git or a backup. Everything else works on."
         ) from error
     if record.id != record_id:
-        raise StoreDamagedError(f"{where} holds the record {record.id!r}; each is named by its id.")
+        raise StoreDamagedError(
+            f"{where} holds the record {record.id!r}; each is named by its id. Restore it from git "
+            "or a backup."
+        )
     return record
 
 
@@ -220,8 +238,7 @@ def _naming_damage(where: str) -> Generator[None]:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreDamagedError(
-            f"{where} is damaged ({explain_parse_error(error)}). Nothing is lost: "
-            "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
+            f"{where} is damaged ({explain_parse_error(error)}). Nothing is lost: {MAKE_HEAD_ANEW}"
         ) from error
 
 

@@ -103,6 +103,25 @@ _SESSION: Final = compile_later(r"\S(?:[^\S\r\n]?\S)*")
 _DATE: Final = compile_later(r"\d{4}-\d\d-\d\d: ")
 
 
+def make_consolidation(
+    *,
+    history_entry: str,
+    memory_update: str,
+    insights: str | Sequence[str],
+    session_id: str,
+    final: bool,
+) -> ConsolidationDraft:
+    """Make what is to be consolidated; blank insights are left out."""
+    texts = [insights] if isinstance(insights, str) else insights
+    return ConsolidationDraft(
+        history_entry=history_entry,
+        memory_update=memory_update,
+        insights=tuple(text for text in texts if text.strip()),
+        session=session_id.strip(),
+        final=final,
+    )
+
+
 def check_consolidation(request: ConsolidationDraft) -> None:
     """Refuse what cannot be stored.
 

@@ -34,6 +34,14 @@ WRITABLE_KINDS: Final[tuple[Kind, ...]] = (
 )  # fmt: skip
 """The kinds that a caller may choose; use cases write the others."""
 
+_STATE: Final = "Give one self-contained statement."
+_EMPTY: Final = {
+    "a tag": "Give it a word, or leave it out.",
+    "one of decisions": "Say what was decided, or leave it out.",
+    "summary": "Say what was reached and decided.",
+}
+"""What to do about an empty text that is no statement."""
+
 _SPLIT: Final = "Split it into several memories, each true on its own, or store a summary."
 
 _SLUG: Final = compile_later(r"[^a-z0-9]+")
@@ -45,9 +53,9 @@ def check_text(name: str, text: str, chars_max: int, *, required: bool = True) -
     Raises:
         InvalidRequestError: empty, too long (with both figures), or not valid Unicode.
     """
-    name = name_field(name)
+    field, name = name, name_field(name)
     if required and not text.strip():
-        raise InvalidRequestError(f"{name} is empty. Give one self-contained statement.")
+        raise InvalidRequestError(f"{name} is empty. {_EMPTY.get(field, _STATE)}")
     if len(text) > chars_max:
         raise InvalidRequestError(
             f"{name} has {len(text):,} characters; the limit is {chars_max:,}. "
@@ -396,8 +404,8 @@ def check_nudge(text: str, priority: int, expires_at: datetime | None, now: date
         )
     if expires_at is not None and not _is_later(expires_at, now):
         raise InvalidRequestError(
-            f"expires is {expires_at.isoformat()}, which is past (or beyond the calendar). Give a "
-            "later time, or leave it out."
+            f"{name_field('expires_at')} is {expires_at.isoformat()}, which is past (or beyond the "
+            "calendar). Give a later time, or leave it out."
         )
 
 

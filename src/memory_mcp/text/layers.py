@@ -38,9 +38,9 @@ from memory_mcp.domain.record import (
     format_time,
     truncate_to_milliseconds,
 )
+from memory_mcp.domain.spans import parse_span
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
-from memory_mcp.text.spans import parse_span
 
 EVENT_KINDS: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary"})
 """Kinds of records that are events of a node; all are of the layer recall."""

@@ -1,10 +1,15 @@
-"""Collects all that the page shows, for a file that can ask nobody later."""
+"""Collects all that the page shows, for a file that can ask nobody later. Needs no web server."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from memory_mcp.build import open_workspace
+from memory_mcp.config.settings import Settings
+from memory_mcp.disk import Disk
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import MemoryMcpError
+from memory_mcp.server.page.document import build_export
 from memory_mcp.server.page.reads import ROWS_MAX, read_page
 
 EXPLAINED_MAX: Final = 300
@@ -12,6 +17,15 @@ EXPLAINED_MAX: Final = 300
 
 _POINTS_MAX: Final = 500
 """The newest points of the timeline of which is written what a move to them would do."""
+
+
+async def export_page(settings: Settings, target: Path) -> int:
+    """Write the page with all that it shows into one file; its size in bytes."""
+    async with open_workspace(settings) as built:
+        text = build_export(await collect_page(built.workspace))
+    data = text.encode(errors="replace")
+    Disk().write(target, data)
+    return len(data)
 
 
 async def collect_page(workspace: Workspace) -> dict[str, Any]:

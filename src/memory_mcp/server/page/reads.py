@@ -315,7 +315,7 @@ async def read_health(workspace: Workspace, _form: _ReadForm) -> Fields | Skippe
     if skipped := refuse_reads(workspace):
         return skipped
     findings = await run_doctor(workspace, repair=False)
-    probe = await probe_recall(workspace)
+    probe = await probe_recall(workspace, findings)
     return {
         "findings": [vars(each) for each in (*findings, *probe.findings)],
         "search": probe.mode,

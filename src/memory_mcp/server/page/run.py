@@ -1,11 +1,10 @@
-"""Serve the page on this machine until it is ended, or write it into a file."""
+"""Serve the page on this machine until it is ended."""
 
 import asyncio
 import socket
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import uvicorn
@@ -13,11 +12,8 @@ import uvicorn
 from memory_mcp import bootstrap
 from memory_mcp.build import BuiltWorkspace, open_workspace
 from memory_mcp.config.settings import Settings
-from memory_mcp.disk import Disk
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.server.page.app import build_app
-from memory_mcp.server.page.collect import collect_page
-from memory_mcp.server.page.document import build_export
 from memory_mcp.server.page.entry import HOST, PageAccess
 
 _CLOSE_SECONDS_MAX: Final = 1
@@ -73,15 +69,6 @@ class _PageServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._ending.set()
         await super().shutdown(sockets)
-
-
-async def export_page(settings: Settings, target: Path) -> int:
-    """Write the page with all that it shows into one file; its size in bytes."""
-    async with open_workspace(settings) as built:
-        text = build_export(await collect_page(built.workspace))
-    data = text.encode(errors="replace")
-    Disk().write(target, data)
-    return len(data)
 
 
 def _listen(port: int) -> socket.socket:

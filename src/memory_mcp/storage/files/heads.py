@@ -59,6 +59,7 @@ from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.storage.files.records import litter_finding
 from memory_mcp.storage.files.trust import ProjectOwnership
 from memory_mcp.storage.stored import (
+    MAKE_HEAD_ANEW,
     EarlierPart,
     compute_digest,
     dump_earlier_part,
@@ -162,12 +163,7 @@ class LocalHeads:
         except StoreDamagedError as error:
             if repair:
                 self._set_aside("damaged")
-            return [
-                Finding(
-                    "head-damaged", "must", str(error),
-                    "`memory-mcp doctor --repair` makes it anew.", repaired=repair,
-                )
-            ]  # fmt: skip
+            return [Finding("head-damaged", "must", str(error), MAKE_HEAD_ANEW, repaired=repair)]
         litter = sorted(self.folder.glob(f".*{LITTER}"))
         if litter and repair:
             with self._locked():  # nobody is in the middle of a write
@@ -241,8 +237,7 @@ class LocalHeads:
             digest = _compute_chained(digest, line)
         if digest != part.digest:
             raise StoreDamagedError(
-                f"{path} is not what {HEAD_FILE} goes on from. Nothing is lost: "
-                "`memory-mcp doctor --repair` sets both aside and rebuilds them from the records."
+                f"{path} is not what {HEAD_FILE} goes on from. Nothing is lost: {MAKE_HEAD_ANEW}"
             )
         return parse_earlier_part(str(path), data)
 

@@ -91,6 +91,10 @@ def _read_stdin(limit_factor: int) -> SourceFile:
         raise InvalidRequestError(
             f"stdin holds more than {bytes_max:,} bytes, and no more are read. {_SMALLER}"
         )
+    if not data.strip():
+        raise InvalidRequestError(
+            "stdin is empty: there is nothing to import. Pipe a file into it."
+        )
     _refuse_too_many(_measure(data), "stdin", limit_factor)
     return SourceFile("stdin", _decode(data, "stdin"), datetime.now(UTC))
 

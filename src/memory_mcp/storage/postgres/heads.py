@@ -19,6 +19,7 @@ from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import NAMESPACE, Connection
 from memory_mcp.storage.stored import (
+    MAKE_HEAD_ANEW,
     dump_head,
     dump_history_line,
     dump_record,
@@ -132,12 +133,7 @@ class PostgresHeads:
         except StoreDamagedError as error:
             if repair:
                 await self._set_aside()
-            return [
-                Finding(
-                    "head-damaged", "must", str(error),
-                    "`memory-mcp doctor --repair` makes it anew.", repaired=repair,
-                )
-            ]  # fmt: skip
+            return [Finding("head-damaged", "must", str(error), MAKE_HEAD_ANEW, repaired=repair)]
         return await self._find_unbound_role()
 
     async def _find_unbound_role(self) -> list[Finding]:
