@@ -65,6 +65,7 @@ from memory_mcp.text.merge import (
     score_similarity,
 )
 from memory_mcp.text.merge.reading import words
+from memory_mcp.text.merge.spelling import corrects_case
 from memory_mcp.text.sentences import split_lines
 from memory_mcp.text.truths import (
     Disputes,
@@ -206,6 +207,7 @@ async def decide_duplicate(
     if tombstone is not None and tombstone.id not in new.supersedes:
         return Refuse(tombstone)
     same = [r for r in matches if r.id not in new.supersedes and makes_superfluous(r, new)]
+    same = [record for record in same if not corrects_case(record.content, new.content)]
     known = select_here(workspace, same)[:1]
     tombstones = {record.id for record in matches if record.kind == "tombstone"}
     decision: Skip | Insert | Merge = Skip(known[0]) if known else Insert()
@@ -236,8 +238,16 @@ async def _compare(
 ) -> Skip | Insert | Merge:
     """What becomes of a memory by the candidates that stand on this commit.
 
-    What is known and was contradicted since is renewed: said again, it is the newest word.
+    What is known and was contradicted since is renewed: said again, it is the newest word. What it
+    spells otherwise gives way.
     """
+    spelt = [
+        each.record
+        for each in candidates
+        if each.comparable and corrects_case(each.record.content, new.content)
+    ]
+    if spelt and all(record.scope.user == new.scope.user for record in spelt):
+        return Merge(tuple(spelt), new.content, contradicts=True)
     judged = await _judge_candidates(workspace, candidates, view, until)
     for candidate, verdict in judged:
         if isinstance(verdict, Restated) and not _is_contradicted(candidate.record, candidates):

@@ -76,6 +76,9 @@ OUTDATES: Final = [
     # the same sentence, but for one place, and it is so now
     ("Banners are WebP.", "Banners are now AVIF."),
     ("Kunde Schulz zahlt per Rechnung.", "Kunde Schulz zahlt jetzt per Lastschrift."),
+    ("The tone is relaxed.", "The tone is now formal."),
+    ("Drafts are kept for 90 days.", "From now on drafts are deleted after 30 days."),
+    ("The pool has 4 machines.", "The pool was upgraded to 9 machines."),
     # one is the opposite of the other
     ("Always squash commits.", "Never squash commits."),
     ("Tabs, not spaces.", "Spaces, not tabs."),
@@ -143,6 +146,22 @@ INDEPENDENT: Final = [
     ("Deploys run from GitHub; nobody deploys on Fridays.", "Deploys now run from Buildkite."),
     ("Standup is at 9:15. Minutes are kept in the wiki.", "Standup is now at 10:00."),
     ("Logs go through Promtail; never log names.", "We switched from Promtail to Alloy."),
+    # it says more of the thing, and no other value of the kind that was stated
+    ("The oven is a Wiesheu Minimat.", "The oven is now started by a timer."),
+    ("The tide tables are published as PDF.", "The tide tables are now checked by the harbour."),
+    ("Die Waage ist eine Kern FKB.", "Die Waage ist jetzt ans Netz angeschlossen."),
+    ("The API returns JSON.", "The API now returns gzip-compressed responses."),
+    # what happens to each ends none of them
+    ("Parking tickets are printed.", "Parking tickets are deleted after a month."),
+    ("Loans are renewed online.", "Loans are closed when the book is back."),
+    ("Berths are numbered.", "Berths are cancelled without a deposit."),
+    # the version of another thing, or a count of what is not that thing
+    ("Staging uses Postgres 14.", "Staging was upgraded to Kubernetes 1.31."),
+    ("The pool has 4 machines.", "The pool was upgraded to Kubernetes 1.31."),
+    ("The shop uses Vue 2.", "The shop was switched to Vite 5."),
+    # code does something else with another literal
+    ("SELECT id FROM reefs WHERE depth > 10;", "SELECT id FROM reefs WHERE depth > 20;"),
+    ("git rebase -i HEAD~3", "git rebase -i HEAD~5"),
     ("The roof is tin.", "The cat is asleep."),
     ("!?", "The cat is asleep."),
 ]
@@ -193,6 +212,13 @@ def test_what_is_only_supposed_is_no_newer_value(said: str) -> None:
 def test_what_stands_on_other_words_disputes(one: str, other: str) -> None:
     """Later is not newer where each only repeats what somebody else says."""
     assert isinstance(compare_statements(one, other), Disputes)
+
+
+def test_what_is_over_is_named_as_it_is_written() -> None:
+    """A reader does not know the stems that are compared."""
+    found = compare_statements("Invoices are sent by post.", "Invoices are abolished.")
+
+    assert found == Outdates("it says that Invoices is over")
 
 
 def test_a_change_of_the_same_thing_without_its_value_is_related() -> None:

@@ -114,6 +114,47 @@ async def test_in_update_mode_the_new_text_is_kept_as_it_came(
 @pytest.mark.parametrize(
     ("known", "new"),
     [
+        ("Import tides from @reef/Core.", "Import tides from @reef/core."),
+        ("Run make Build.", "Run make build."),
+        ("The header is x-reef-ID.", "The header is X-Reef-Id."),
+        ("The branch is Main.", "The branch is main."),
+        ("Set LOG_level to debug.", "Set LOG_LEVEL to debug."),
+    ],
+)
+async def test_a_corrected_case_of_an_identifier_replaces_the_old_spelling(
+    settings: Settings, era: Era, known: str, new: str
+) -> None:
+    """Else the old spelling stays the only answer."""
+    async with agent(settings, era) as client:
+        old = await add(client, known)
+        said = await call(client, "add_memory", content=new)
+        assert await recalled(client) == [new]
+
+    assert (said["outcome"], said["replaced"]) == ("replaced", [old])
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("The Database is slow.", "The database is slow."),
+        ("We test with PyTest on Mondays.", "we test with PyTest on mondays."),
+        ("Use the option -V here.", "use the option -V here."),
+    ],
+)
+async def test_prose_in_another_case_is_known(
+    settings: Settings, era: Era, known: str, new: str
+) -> None:
+    """Who writes in capitals says the same."""
+    async with agent(settings, era) as client:
+        await add(client, known)
+        said = await call(client, "add_memory", content=new)
+
+    assert said["outcome"] == "known"
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
         ("The staging database is db-1.", "The production database is db-1."),
         ("Service A listens on port 8080.", "Service B listens on port 8081."),
         ("We do not use Redis for sessions.", "We use Redis for the queue."),

@@ -20,11 +20,18 @@ from memory_mcp.text.merge.reading import NOT, Word, stem, toggles
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.merge.vetoes import compare_titles
 from memory_mcp.text.tables import load_pattern, load_table, matches
+from memory_mcp.text.truths.additions import (
+    count_other_things,
+    is_code,
+    name_other_kinds,
+    says_further,
+)
 from memory_mcp.text.truths.frames import (
     Frame,
     families,
     read_frame,
     read_frames,
+    split,
     split_statements,
     words,
 )
@@ -36,6 +43,7 @@ _COMPARED_KEPT: Final = 8_192
 """A context compares every two of its candidates, a hundred at most: nearly all as the last did."""
 _UNLIKE: Final = frozenset({"time", "size", "often", "place", "name"})
 """Kinds of values of which one may be in another unit, or in other words."""
+_NAMED: Final = ("name", "identifier", "value")
 _OTHERS_MAX: Final = 60
 _SHARED_MIN: Final = 0.6
 """Of what the old statement is about, so much must the new one speak of, if it has no subject."""
@@ -193,6 +201,8 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
         return Independent("nothing in common")
     if new.renamed:
         return _compare_renamed(old, new, shared)
+    if says_further(old, new):
+        return Independent("it says more of it")
     limit = find_limit(old, new)
     verdict = compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
@@ -243,6 +253,8 @@ def find_limit(old: Frame, new: Frame) -> str:
         return "one of several"
     if old.general != new.general:
         return "a rule and an exception"
+    if is_code(old) or is_code(new):
+        return "with another literal code does something else"
     return "two of a kind that are not the same" if are_exclusive(old, new) else ""
 
 
@@ -320,8 +332,13 @@ def _is_bound(old: Frame, slot: Slot) -> bool:
 
 
 def _is_alike(slot: Slot) -> bool:
-    """Whether both sides are said in the same way, and neither is what is done."""
+    """Whether both sides are said in the same way, and neither is what is done.
+
+    In the place of a value of a known kind stands one of that kind, or a name that nobody knows.
+    """
     old, new = slot.old[0], slot.new[0]
+    if _find_families(slot.old) and not (_find_families(slot.new) or new.kind in _NAMED):
+        return False
     return old.after_copula == new.after_copula and "verb" not in (old.kind, new.kind)
 
 
@@ -538,8 +555,8 @@ def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> Outdates | Re
         return _find_changed_name(old, new)
     listed = list_enumerated(old)
     if listed & (over | topic) and listed - over - topic:
-        return Related(f"of several, {', '.join(sorted(over))} is over")
-    return Outdates(f"it says that {', '.join(sorted(over))} is over")
+        return Related(f"of several, {_show(old, over)} is over")
+    return Outdates(f"it says that {_show(old, over)} is over")
 
 
 def _find_changed_name(old: Frame, new: Frame) -> Outdates | None:
@@ -549,7 +566,7 @@ def _find_changed_name(old: Frame, new: Frame) -> Outdates | None:
     told = names & new.about and not old.where - new.where and (old.subject & new.about or others)
     if not told or find_siblings(old, new, names | others) or list_enumerated(old) & names:
         return None
-    return Outdates(f"something changed for {', '.join(sorted(names & new.about))}")
+    return Outdates(f"something changed for {_show(old, names & new.about)}")
 
 
 def _ends_elsewhere(old: Frame, new: Frame) -> bool:
@@ -633,6 +650,8 @@ def _find_other_values(old: Frame, new: Frame) -> list[str]:
         kind
         for kind in old.values.keys() & new.values.keys()
         if _is_other(kind, old.values[kind] - old.subject, new.values[kind] - old.subject)
+        and not (kind == "count" and count_other_things(old, new))
+        and not (kind == "name" and name_other_kinds(old, new))
         and (
             kind in _UNLIKE
             or {key.partition(" ")[2] for key in old.values[kind]}
@@ -700,6 +719,16 @@ def _is_noun(old: Frame, new: Frame, at: int) -> bool:
     word, key = new.words[at], new.keys[at]
     named = word.kind in ("word", "name", "identifier") and not _is_value(key)
     return named and key in new.about and key not in old.about
+
+
+def _show(frame: Frame, keys: frozenset[str]) -> str:
+    """The words of these keys as the sentence writes them; a figure stands as its key."""
+    shown = [
+        word.text
+        for word, key in zip(frame.words, frame.keys, strict=True)
+        if not keys.isdisjoint((word.key, *split(key)))
+    ]
+    return ", ".join(dict.fromkeys(shown)) or ", ".join(sorted(keys))
 
 
 def _join(found: Sequence[Word]) -> str:

@@ -89,7 +89,7 @@ class Frame:
     @cached_property
     def changes(self) -> bool:
         """Whether something is other than it was."""
-        told = self._ended[1] or matches("truths", "changes", _fold(self.text))
+        told = self._ended[1] or matches("truths", "changes", _drop_rules(_fold(self.text)))
         return told or self.renamed is not None
 
     @cached_property
@@ -110,7 +110,7 @@ class Frame:
 
     @cached_property
     def _ended(self) -> tuple[frozenset[str], bool]:
-        return _find_ended(_fold(self.text))
+        return _find_ended(_drop_rules(_fold(self.text)))
 
 
 @cache
@@ -202,6 +202,11 @@ def read_frame(text: str) -> Frame:
 
 def _fold(text: str) -> str:
     return straighten_quotes(text).casefold().strip()
+
+
+def _drop_rules(low: str) -> str:
+    """Without what happens to each: "are deleted after a week" ends no photos."""
+    return load_pattern("truths", "each").sub(" ", low)
 
 
 def _find_predicate(sentence: Sentence, found: Sequence[Word]) -> int:
