@@ -177,12 +177,21 @@ def _tell_shares(
     hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
 ) -> dict[RecordId, float]:
     """The most that each other memory shares with a hit, by words that tell something."""
-    weighed = [(terms, _weigh(terms)) for terms in hits]
+    weights = [_weigh(terms) for terms in hits]
+    holding: dict[str, list[int]] = {}
+    for at, terms in enumerate(hits):
+        for term in filter(_tell_rarity, terms):
+            holding.setdefault(term, []).append(at)
+    telling = frozenset(holding)
     shares: dict[RecordId, float] = {}
     for id_, terms in others.items():
+        shared = [0.0] * len(hits)
+        for term in telling & terms:
+            for at in holding[term]:
+                shared[at] += _tell_rarity(term)
         own = _weigh(terms)
-        shared = [(_weigh(terms & mine), min(own, its)) for mine, its in weighed]
-        shares[id_] = max((both / least for both, least in shared if least), default=0.0)
+        each = zip(shared, weights, strict=True)
+        shares[id_] = max((both / min(own, its) for both, its in each if both), default=0.0)
     return shares
 
 
