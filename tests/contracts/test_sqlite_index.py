@@ -524,3 +524,25 @@ async def test_a_statement_is_looked_up_in_one_visit(
     assert (await index.find_stated(seen(scribe), record.statement, 9)).ids == [record.id]
     assert not (await index.find_stated(seen(scribe), record.statement, 0)).ids
     assert visits == [2, 1]
+
+
+async def test_the_spellings_of_all_terms_are_looked_up_in_one_visit(
+    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A visit to the thread of the file takes longer than the query."""
+    await index.mark_complete()
+    await index.add([scribe.record("apple swordfish")])
+    await index.spellings(["pear"])  # the first asks if all is in
+    visits: list[int] = []
+    each = index.file.rows_of_each
+
+    async def count(queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
+        visits.append(len(queries))
+        return await each(queries)
+
+    monkeypatch.setattr(index.file, "rows_of_each", count)
+
+    found = await index.spellings(["swordfesh", "appli"])
+
+    assert found == {"swordfesh": ["swordfish"], "appli": ["appl"]}
+    assert visits == [2]
