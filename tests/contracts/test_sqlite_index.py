@@ -591,3 +591,25 @@ async def test_no_more_counts_are_kept_than_are_asked_for_again(
         assert await index.count(seen(scribe), Filters()) == 1
         assert await index.holding() == {HERE}
     assert len(tallied) == 4
+
+
+async def test_the_spellings_of_all_terms_are_looked_up_in_one_visit(
+    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A visit to the thread of the file takes longer than the query."""
+    await index.mark_complete()
+    await index.add([scribe.record("apple swordfish")])
+    await index.spellings(["pear"])  # the first asks if all is in
+    visits: list[int] = []
+    each = index.file.rows_of_each
+
+    async def count(queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
+        visits.append(len(queries))
+        return await each(queries)
+
+    monkeypatch.setattr(index.file, "rows_of_each", count)
+
+    found = await index.spellings(["swordfesh", "appli"])
+
+    assert found == {"swordfesh": ["swordfish"], "appli": ["appl"]}
+    assert visits == [2]

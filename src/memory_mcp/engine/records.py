@@ -54,8 +54,9 @@ async def run_beside(call: Coroutine[Any, Any, T]) -> AsyncGenerator[asyncio.Tas
     try:
         yield task
     finally:
-        task.cancel()
-        await asyncio.wait([task])
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
 
 
 @frozen
