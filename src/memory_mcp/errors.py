@@ -16,7 +16,8 @@ MemoryMcpError
 │   └── RemoteRejectedError       this very request will never work
 └── StoreError
     ├── StoreUnavailableError     try again, or repair the folder that the message names
-    │   └── DatabaseAwayError     the database does not answer now: a new memory may wait for it
+    │   ├── DatabaseAwayError     the database does not answer now: a new memory may wait for it
+    │   └── StoreReadOnlyError    the index may be read and not written: what is in it is answered
     ├── StoreDamagedError         never retried: `memory-mcp doctor` explains it
     ├── NewerSchemaError          written by a newer memory-mcp: update this one
     ├── IndexBusyError            the index is locked: the records are safe
@@ -187,6 +188,10 @@ class StoreUnavailableError(StoreError):
 
 class DatabaseAwayError(StoreUnavailableError):
     """The database cannot be reached, or takes no writes now. It may have done what was asked."""
+
+
+class StoreReadOnlyError(StoreUnavailableError):
+    """The file may be read and not written."""
 
 
 class StoreDamagedError(StoreError):

@@ -13,6 +13,8 @@ from command_line import Run, as_json, complaint
 from doors import files_with, head_file, records, trust
 from real_git import git
 
+from memory_mcp.storage.sqlite import database
+
 
 def test_add_stores_and_search_finds(run: Run, project: Path) -> None:
     """The two commands everybody tries first."""
@@ -752,6 +754,26 @@ def test_undo_of_an_answer_passes_over_no_hide(run: Run, project: Path) -> None:
     assert f"what is older: the answer to checkpoint {name}." in run("undo")[2]
     assert run("undo", "--older")[0] == 0
     assert len(as_json(run, "status")["pending"]) == 1
+
+
+@pytest.mark.parametrize("mode", ["", "meta"])
+def test_an_index_that_may_not_be_written_is_read(
+    run: Run, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """In a home that is read-only, or somebody else's since a `sudo`, what is known is recalled."""
+    kept = as_json(run, "add", "Carts live in Redis.")["memoryId"]
+    monkeypatch.setattr(database, "_may_write", lambda path: not path.is_file())  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType, reportUnknownArgumentType]
+    if mode:
+        monkeypatch.setenv("MEMORY_MODE", mode)
+
+    assert "Redis" in run("list")[1]
+    assert "Redis" in run("search", "carts")[1]
+    assert "Redis" in run("show", kept)[1]
+    assert "1 memory on this line" in run("status")[1]
+    if not mode:
+        assert "Stored, but not yet to be found: Cannot use " in run("add", "Lamps are blue.")[1]
+        said = complaint(run, "search", "carts")  # what it lacks might hide what it has
+        assert "attempt to write a readonly database. Make its folder and the file" in said
 
 
 def test_numbers_of_a_preview_add_up(run: Run) -> None:

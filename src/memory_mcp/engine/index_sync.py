@@ -24,7 +24,13 @@ from memory_mcp.domain.search import (
     View,
     Wanted,
 )
-from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreError, StoreUnavailableError
+from memory_mcp.errors import (
+    IndexBusyError,
+    IndexDamagedError,
+    StoreError,
+    StoreReadOnlyError,
+    StoreUnavailableError,
+)
 from memory_mcp.frozen import frozen
 from memory_mcp.ports import ErasedLog, PulledRecords, RecordStore, SearchIndex
 from memory_mcp.ports.index import PARTIAL_ANSWERS
@@ -200,6 +206,11 @@ class SelfHealingIndex:
         self._behind = self._from_newest = False
         try:
             counts = await self._follow()
+        except (
+            StoreReadOnlyError
+        ):  # what it lacks may hide what it has: nothing is answered from it
+            self._behind = True
+            raise
         except IndexDamagedError:
             await self._index.reset()
             counts = await self._follow()
@@ -435,7 +446,8 @@ class SelfHealingIndex:
         taken = await self._take_up(stored - known)
         known |= taken
         missing = sorted(stored - known, reverse=True)
-        await self._drop(known - stored)  # first: nobody may be answered from what git took away
+        if gone := known - stored:  # first: nobody may be answered from what git took away
+            await self._drop(gone)
         self._from_newest = bool(missing) and (not known or missing[0] < min(known))
         adopted = len(taken)
         self.left = len(missing)
@@ -460,7 +472,7 @@ class SelfHealingIndex:
                 self._progress(adopted, len(missing) + len(taken))
         erased = await self._erase_late()
         await self._index.mark_complete()
-        return CatchUpCounts(adopted, len(known - stored), erased)
+        return CatchUpCounts(adopted, len(gone), erased)
 
     async def _take_up(self, missing: Collection[RecordId]) -> set[RecordId]:
         """Those that came back with the branch of git and say what they said: none is read anew."""

@@ -33,7 +33,12 @@ from memory_mcp.domain.limits import (
     INDEX_BUSY_SECONDS_MAX,
     STATEMENT_SECONDS_MAX,
 )
-from memory_mcp.errors import NewerSchemaError, StoreError, StoreUnavailableError
+from memory_mcp.errors import (
+    NewerSchemaError,
+    StoreError,
+    StoreReadOnlyError,
+    StoreUnavailableError,
+)
 from memory_mcp.frozen import frozen
 from memory_mcp.storage.threads import run_in_daemon_thread
 
@@ -296,7 +301,9 @@ class Database:
                     f"{self.path} did not answer within {STATEMENT_SECONDS_MAX:.0f} s."
                 )
             case int() as kind:
-                return StoreUnavailableError(
+                read_only = kind == sqlite3.SQLITE_READONLY
+                refused = StoreReadOnlyError if read_only else StoreUnavailableError
+                return refused(
                     f"Cannot use {self.path}: {error}. {remedy_of(kind, self._setting)}; "
                     "the memories themselves are not affected."
                 )
@@ -451,10 +458,13 @@ async def _open(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> ai
 def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sqlite3.Connection:
     """Open a file, whatever is in it, and leave it open only if it has our tables."""
     _require_files(path, spec)
-    with suppress(OSError):  # SQLite says why; its other files get the rights of this one
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    writable = _may_write(path)
+    if writable:
+        with suppress(OSError):  # SQLite says why; its other files get the rights of this one
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = sqlite3.connect(
-        path,
+        path if writable else _make_reading_address(path),
+        uri=not writable,
         isolation_level=None,
         timeout=INDEX_BUSY_SECONDS_MAX,
         check_same_thread=False,
@@ -466,12 +476,13 @@ def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sql
             configure(getattr(sqlite3, "SQLITE_DBCONFIG_DEFENSIVE"), True)  # noqa: B009, FBT003
         for statement in _DEFENSIVE_PRAGMAS:
             db.execute(statement)
-        db.execute(f"PRAGMA page_size = {spec.page_bytes}")  # of a new file
-        _set_wal(db)
-        db.execute(f"PRAGMA synchronous = {'FULL' if spec.full_sync else 'NORMAL'}")
-        db.execute(f"PRAGMA fullfsync = {int(spec.full_sync)}")  # macOS only
-        db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
-        db.execute("BEGIN IMMEDIATE")
+        if writable:
+            db.execute(f"PRAGMA page_size = {spec.page_bytes}")  # of a new file
+            _set_wal(db)
+            db.execute(f"PRAGMA synchronous = {'FULL' if spec.full_sync else 'NORMAL'}")
+            db.execute(f"PRAGMA fullfsync = {int(spec.full_sync)}")  # macOS only
+            db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+        db.execute("BEGIN IMMEDIATE" if writable else "BEGIN")
         _require_tables(db, path, spec, values)
         db.execute("COMMIT")
         db.make_lists(spec.lists)
@@ -479,6 +490,22 @@ def _open_file(path: Path, spec: DatabaseSpec, values: Mapping[str, str]) -> sql
         db.close()
         raise
     return db
+
+
+def _may_write(path: Path) -> bool:
+    """Whether the file may be written, or is yet to be made; its log needs the folder as well."""
+    return not path.is_file() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def _make_reading_address(path: Path) -> str:
+    """What SQLite opens to read a file that may not be written, by this user or at all.
+
+    Without a log it takes no locks, for which it would have to write: whoever may write the file
+    has closed it. With one it needs the files that stand beside it.
+    """
+    log = Path(f"{path}-wal")
+    alone = "" if log.exists() and log.stat().st_size else "&immutable=1"
+    return f"{path.absolute().as_uri()}?mode=ro{alone}"
 
 
 def _require_tables(

@@ -891,9 +891,10 @@ class SqliteIndex:
         return set(_ids(rows))
 
     async def mark_complete(self) -> None:
-        await self.file.rows(
-            "INSERT INTO complete SELECT datetime() WHERE NOT EXISTS (SELECT 1 FROM complete)"
-        )
+        if not (await self.file.rows("SELECT count(*) FROM complete"))[0][0]:  # it may be read-only
+            await self.file.rows(
+                "INSERT INTO complete SELECT datetime() WHERE NOT EXISTS (SELECT 1 FROM complete)"
+            )
         self._complete = self.file.openings
 
     async def findings(self, *, repair: bool) -> list[Finding]:
