@@ -408,3 +408,28 @@ async def test_hooks_hear_where_the_session_is(settings: Settings, project: Path
 
     assert read_session(machine, "one") == {"branch": "try"}
     assert read_session(machine, "two") == {"branch": "try"}
+
+
+async def test_one_word_is_enough_for_a_step_of_the_work() -> None:
+    """Nobody says more when it is time to commit, and a rule may be broken."""
+    rule = "Commit messages follow Conventional Commits."
+    depots = [f"The depot at gate {gate} opens at {gate} o'clock." for gate in range(40)]
+    workspace = fake_workspace()
+    for other in (*OTHERS, *depots):
+        await memories.add_memory(workspace, Draft(content=other))
+    await memories.add_memory(workspace, Draft(content=rule, kind="convention"))
+
+    assert rule in await sessions.prompt_context(workspace, "commit this", SESSION)
+    assert await sessions.prompt_context(workspace, "see this", SESSION) == ""
+
+
+async def test_the_memory_that_names_the_file_comes_with_it() -> None:
+    """Whoever names a file gets what is known of it, and nobody who only looks at a change."""
+    named = "plausi.ex liest die Grenzwerte beim Start, danach ist ein Neustart der Halle nötig."
+    workspace = fake_workspace()
+    for other in (*OTHERS, named, "Fehler werden in Sentry gesammelt und am Montag besprochen."):
+        await memories.add_memory(workspace, Draft(content=other))
+
+    assert await sessions.prompt_context(workspace, "diff plausi.ex against main", "a") == ""
+    said = await sessions.prompt_context(workspace, "plausi.ex meldet einen Fehler", "b")
+    assert named in said

@@ -211,7 +211,7 @@ async def test_one_word_of_many_says_little(settings: Settings, era: Era, query:
     assert [result["score"] > 0.5 for result in much["results"]] == [True]
 
 
-@pytest.mark.parametrize("query", ["🦩", "?!", '""', "*", "_"])
+@pytest.mark.parametrize("query", ["…", "?!", '""', "*", "_"])
 async def test_a_query_without_a_word_says_so(settings: Settings, query: str) -> None:
     """Answering the newest instead would pass them off as matches."""
     async with agent(settings, "auto") as client:

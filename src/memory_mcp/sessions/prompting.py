@@ -24,6 +24,7 @@ from memory_mcp.engine.records import load_hits
 from memory_mcp.engine.workspace import MemoryBank, ShownMemories, Workspace, refuse_reads
 from memory_mcp.errors import MemoryMcpError
 from memory_mcp.learnt import Features
+from memory_mcp.patterns import compile_later
 from memory_mcp.ports.models import Embedder
 from memory_mcp.profile import read_profile
 from memory_mcp.ranking.bearing import (
@@ -32,6 +33,7 @@ from memory_mcp.ranking.bearing import (
     choose_bearing,
     describe_candidates,
     describe_prompt,
+    find_subjects,
     list_readers,
     load_learnt,
     weigh_words,
@@ -49,8 +51,13 @@ from memory_mcp.sessions.capture import (
 from memory_mcp.sessions.nudges import bring_up_nudge
 from memory_mcp.sessions.rewinds import take_rewinds
 from memory_mcp.text.prompts import sort_prompt, states_norm
+from memory_mcp.words.terms import split_terms
 
 _HEADING: Final = "From memory, for this prompt"
+_FILE: Final = compile_later(
+    r"(?<![\w.@-])(?![A-Z]\w*\.js\b)(?:[\w-]{3,}(?:\.\w+)*\.[A-Za-z]\w{0,9}|\w+_\w+)\b(?![.\w])"
+)
+"""The name of a file, a field or a column; "Node.js" is none."""
 _UNSPACED: Final = "\u2e80"
 """The scripts from here on put no spaces between words."""
 
@@ -150,10 +157,10 @@ async def _find_likely(
     if text.startswith(("/", "!", "#")):  # a command, a shell's line, a note for CLAUDE.md
         return ()
     sort = sort_prompt(text)
-    words = _measure_prompt(text, view.now)
+    instructs = sort == "instruction"
+    words = _measure_prompt(text, view.now, instructs=instructs)
     if sort == "aside" or words == "little":
         return ()
-    instructs = sort == "instruction"
     local = _keep_embedder(workspace, _reads_instructions if instructs else _is_here)
     matches = await find_local(local, text, view, Filters())
     matches = await put_elsewhere_behind(matches, view)
@@ -179,7 +186,9 @@ async def _find_likely(
 
 
 async def find_bearing(matches: Matches, text: str, view: View) -> list[RankedCandidate]:
-    """The one that bears on an instruction, if that is likely."""
+    """The one that bears on an instruction, if that is likely or it alone names the same file."""
+    if named := _find_named(matches, text):
+        return named
     described, none = await describe_instruction(matches, text, view)
     reader = _name_reader(matches)
     meanings = _weigh_meanings(matches, described, reader)
@@ -187,6 +196,17 @@ async def find_bearing(matches: Matches, text: str, view: View) -> list[RankedCa
     if chosen is None or chosen[1] < load_learnt()[reader]["from"]:
         return []
     return [place for place in matches.every if place.id == chosen[0]]
+
+
+def _find_named(matches: Matches, text: str) -> list[RankedCandidate]:
+    """The memory that names a file or column of the text, if no other one does."""
+    for name in _FILE.findall(text):
+        terms = frozenset(split_terms(name))
+        bodies = ((place, matches.fields[place.id].body.split()) for place in matches.every)
+        naming = [place for place, body in bodies if len(terms) > 1 and terms.issubset(body)]
+        if len(naming) == 1:
+            return naming
+    return []
 
 
 def _weigh_meanings(matches: Matches, candidates: Collection[RecordId], reader: str) -> Meanings:
@@ -222,10 +242,13 @@ async def describe_instruction(
     )
 
 
-def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enough"]:
+def _measure_prompt(
+    text: str, now: datetime, *, instructs: bool
+) -> Literal["little", "few", "enough"]:
     """How many meaningful words the text has.
 
-    Few of them do for an instruction, and for a whole question that matches one memory alone.
+    Few of them do for an instruction, and for a whole question that matches one memory alone. One
+    is enough of an instruction if it names a step of the work: "commit this".
     """
     words = len(text.split()) >= limits.PROMPT_TERMS_FEW or any(c >= _UNSPACED for c in text)
     question = parse_query(text, now)
@@ -233,7 +256,8 @@ def _measure_prompt(text: str, now: datetime) -> Literal["little", "few", "enoug
         return "little"
     if len(question.terms) >= limits.PROMPT_TERMS_MIN:
         return "enough"
-    return "few" if len(question.terms) >= limits.PROMPT_TERMS_FEW else "little"
+    step = instructs and find_subjects(term.text for term in question.terms)
+    return "few" if step or len(question.terms) >= limits.PROMPT_TERMS_FEW else "little"
 
 
 def _is_here(embedder: Embedder) -> bool:

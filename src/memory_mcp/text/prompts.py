@@ -31,6 +31,7 @@ _ASIDE: Final = compile_later(
     # what the code says, or its history
     r"|^\W*(?:please )?(?:show|list|print|display)\b[^.\n]{0,30}"
     r"\b(?:diff|log|commits?|branch\w*|status)\b"
+    r"|^\W*(?:git (?:diff|log|blame|show|status)|diff|blame)\b"
     r"|\bhow many (?:lines|files|functions|classes|tests|commits)\b"
     r"|\bwhat (?:does|is|are)\b[^?\n]{0,60}(?:\(\)|\bgood for\b|\bmean\b)"
     # what changes no meaning
