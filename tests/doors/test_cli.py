@@ -830,6 +830,15 @@ def test_what_was_erased_for_good_is_not_undone(run: Run) -> None:
     assert "erased what it left for good" in complaint(run, "undo")
 
 
+@pytest.mark.parametrize("call", [("--json",), ("serve", "--json")])
+def test_a_server_answers_no_program_in_json(run: Run, call: tuple[str, ...]) -> None:
+    """It would wait for a client, and whoever asked for JSON waited with it."""
+    status, out, error = run(*call)
+
+    assert (status, error) == (2, "")
+    assert json.loads(out)["message"].startswith("serve takes no --json")
+
+
 def test_what_is_piped_in_and_no_text_is_refused(run: Run) -> None:
     """Without its zero bytes it would be another text than the one that came."""
     status, _, error = run("add", "-", stdin="a\0b")

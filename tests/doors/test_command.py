@@ -45,7 +45,6 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("checkpoint",), "Say what was reached and decided: memory-mcp checkpoint SUMMARY."),
     (("search", "--key", " "), "--key is empty. Give a key, or leave it out."),
     (("search", "--since", "lately"), "'lately' is no time; write it like 2026-01-31"),
-    (("serve", "--json"), "serve takes no --json"),
     (("nosuch",), "argument COMMAND: 'nosuch' is unknown. `memory-mcp --help` shows how"),
 ]
 

@@ -25,7 +25,7 @@ from memory_mcp.timeline.moves import fold_moves
 
 T = TypeVar("T")
 
-ABOUT = ExportHeader(SCOPE, START, MAIN, ("project", "user"), history=True)
+ABOUT = ExportHeader(scope=SCOPE, at=START, branch=MAIN, banks=("project", "user"), history=True)
 
 ODD = (
     "---\ntitle: x\n---\nfront matter within",

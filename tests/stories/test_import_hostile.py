@@ -36,7 +36,7 @@ from memory_mcp.errors import InvalidRequestError
 pytestmark = pytest.mark.anyio
 
 
-ABOUT = ExportHeader(SCOPE, START, MAIN, ("project",), history=True)
+ABOUT = ExportHeader(scope=SCOPE, at=START, branch=MAIN, banks=("project",), history=True)
 
 Fields = dict[str, Any]
 
@@ -212,7 +212,8 @@ def there(
     *records: Record, workspace: Workspace, history: bool = True, banks: Any = BOTH
 ) -> ParsedSource:
     """An export of the same project that holds these."""
-    return read(in_json(ExportHeader(workspace.scope, START, MAIN, banks, history), list(records)))
+    about = ExportHeader(scope=workspace.scope, at=START, branch=MAIN, banks=banks, history=history)
+    return read(in_json(about, list(records)))
 
 
 def a_move(**fields: Any) -> Record:

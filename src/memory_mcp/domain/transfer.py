@@ -9,6 +9,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Final, Literal
 
+from memory_mcp.domain.checked import FrozenModel
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.record import Kind, Reach, Record, Scope
 from memory_mcp.frozen import frozen
@@ -79,8 +80,7 @@ class ForeignMemory:
     reach: Reach = "project"
 
 
-@frozen
-class ExportHeader:
+class ExportHeader(FrozenModel):
     """What an export says of itself: whose it is, when it was made, and what is in it."""
 
     scope: Scope

@@ -267,10 +267,8 @@ def _parse_export(fields: Mapping[str, Any], name: str) -> ExportHeader:
             f"{name} is an export of version {version}; this memory-mcp knows up to "
             f"{EXPORT_VERSION}. Update memory-mcp. {_NOTHING_CHANGED}"
         )
-    from pydantic import TypeAdapter  # noqa: PLC0415  # what writes an export need not wait for it
-
     try:
-        return TypeAdapter(ExportHeader).validate_python(
+        return ExportHeader.model_validate(
             {
                 "scope": fields.get("scope"),
                 "at": fields.get("exported_at"),

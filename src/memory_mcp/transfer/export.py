@@ -48,7 +48,9 @@ async def select_export(
     scope = workspace.scope
     if "team" in banks:  # beside the project: it says whose each bank is
         scope = scope.model_copy(update={"team": workspace.caller.team})
-    about = ExportHeader(scope, view.now, workspace.caller.branch, banks, history)
+    about = ExportHeader(
+        scope=scope, at=view.now, branch=workspace.caller.branch, banks=banks, history=history
+    )
     selected: list[tuple[MemoryBank, Sequence[RecordId]]] = []
     last: Record | None = None
     for reach in banks:
