@@ -75,9 +75,12 @@ def main() -> None:
         modes.append(("model", "minilm"))
     written = Table(
         "Written, the second after the first",
-        ("mode", "pairs", "all", "replaced", "repeated", "contradicts", "similar", "silent"),
+        (
+            "mode", "pairs", "all", "replaced", "repeated", "known", "contradicts", "similar",
+            "silent",
+        ),
         "of near misses none may be replaced, and few contradict",
-    )
+    )  # fmt: skip
     told = Table(
         "Told, in a store of many",
         ("mode", "set", "there", "added", "told", "receipts that name", "lines of each receipt"),
@@ -148,7 +151,7 @@ class _House:
                 counts[fate] += 1
                 if self.pairs and fate != ("silent" if name == "near_misses" else "contradicts"):
                     print(f"{mode}, {name}, {fate}: {first} | {second}")
-            fates = ("replaced", "repeated", "contradicts", "similar", "silent")
+            fates = ("replaced", "repeated", "known", "contradicts", "similar", "silent")
             table.add(mode, name, len(pairs), *(counts[fate] for fate in fates))
 
     async def measure_telling(self, mode: str, table: Table) -> None:
@@ -224,7 +227,7 @@ async def _write_both(workspace: Workspace, first: str, second: str) -> str:
         case MemoryAdded(similar=similar) if similar:
             return "similar"
         case AlreadyKnown():
-            return "replaced"
+            return "known"
         case _:
             return "silent"
 

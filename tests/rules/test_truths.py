@@ -151,6 +151,9 @@ INDEPENDENT: Final = [
     ("The tide tables are published as PDF.", "The tide tables are now checked by the harbour."),
     ("Die Waage ist eine Kern FKB.", "Die Waage ist jetzt ans Netz angeschlossen."),
     ("The API returns JSON.", "The API now returns gzip-compressed responses."),
+    # the same value in another form
+    ("The regatta is on 2026-09-12.", "The regatta is on September 12, 2026."),
+    ("The fee is 50 €.", "The fee is 50 EUR."),
     # what happens to each ends none of them
     ("Parking tickets are printed.", "Parking tickets are deleted after a month."),
     ("Loans are renewed online.", "Loans are closed when the book is back."),

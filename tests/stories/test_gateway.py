@@ -139,12 +139,20 @@ async def test_a_corrected_case_of_an_identifier_replaces_the_old_spelling(
         ("The Database is slow.", "The database is slow."),
         ("We test with PyTest on Mondays.", "we test with PyTest on mondays."),
         ("Use the option -V here.", "use the option -V here."),
+        ("The audit is on 2026-05-04.", "The audit is on May 4, 2026."),
+        ("Der Umzug ist am 2026-03-01.", "Der Umzug ist am 1. März 2026."),
+        ("The fee is 5 €.", "The fee is 5 EUR."),
+        ("The token lives 60 minutes.", "The token lives 1 hour."),
+        ("The disk is 2 TB.", "The disk is 2,000 GB."),
+        ("The poll interval is .5 s.", "The poll interval is 500 ms."),
+        ("The stand-up is at 14:00.", "The stand-up is at 2 pm."),
+        ("The gate opens at 2:30 pm.", "The gate opens at 14:30."),
     ],
 )
-async def test_prose_in_another_case_is_known(
+async def test_what_is_only_written_otherwise_is_known(
     settings: Settings, era: Era, known: str, new: str
 ) -> None:
-    """Who writes in capitals says the same."""
+    """Who writes in capitals says the same; so does who writes a value in another form."""
     async with agent(settings, era) as client:
         await add(client, known)
         said = await call(client, "add_memory", content=new)

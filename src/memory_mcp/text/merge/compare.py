@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different, Extended, Restated, Unsure, Updated, Verdict
 from memory_mcp.patterns import compile_later
+from memory_mcp.text.merge.amounts import say_same
 from memory_mcp.text.merge.reading import (
     NOT,
     Sentence,
@@ -90,7 +91,7 @@ def _compare_words(new: Sentence, old: Sentence) -> Verdict:
         # what was so once may be so no more, or again
         reason = _find_distinction(new, old, _find_edits(new, old))
         return Different(reason) if reason else Unsure("one tells of what was")
-    if new.keys == old.keys:
+    if new.keys == old.keys or say_same(new.words, old.words):
         return Restated(SAME)
     if negations := _count_negations(new) - _count_negations(old):
         return _compare_negated(new, old, negations)

@@ -128,7 +128,7 @@ SENTENCE_CHARS_MAX: Final = 1_000
 _SENTENCES_KEPT: Final = 1_024
 """Sentences kept as read: a new one is compared with eight old ones, one after another."""
 
-_FIGURE: Final = compile_later(r"([€$£]?)v?(\d+(?:[.,:]\d+)*)\.?(%|[€$£]|°?[A-Za-z/]*)")
+_FIGURE: Final = compile_later(r"([€$£]?)v?(\d+(?:[.,:]\d+)*|\.\d+)\.?(%|[€$£]|°?[A-Za-z/]*)")
 _DATE: Final = compile_later(r"(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d")
 _YEAR: Final = compile_later(r"(?:19|20)\d\d")
 _ORDINAL: Final = compile_later(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
@@ -388,10 +388,12 @@ def _value_names() -> frozenset[str]:
 def _read_amount(tokens: Sequence[Token], at: int, number: str, unit: str) -> _Value:
     """A number with the unit that is part of it, or that follows."""
     text = tokens[at].text
-    if ":" in number:
-        return _Value(number, text, "clock")
     follows = tokens[at + 1] if at + 1 < len(tokens) else Token("", "")
     both = f"{text} {follows.text}"
+    if ":" in number and follows.folded in ("am", "pm"):
+        return _Value(f"{number} {follows.folded}", both, "clock", 2)
+    if ":" in number:
+        return _Value(number, text, "clock")
     # the "m" of "8 m" is a unit; a capital that begins a name is none
     alone = len(follows.text) > 1 or follows.text in "%€$£gmsh"
     if not unit and follows.folded in _units() and alone:
@@ -407,13 +409,19 @@ def _read_day(tokens: Sequence[Token], at: int) -> _Value | None:
     text, folded = tokens[at]
     if not text.isalpha() and _DATE.fullmatch(folded):
         return _Value(folded, text, "day")
-    after = [token.folded for token in tokens[at + 1 : at + 3]]
+    after = [token.folded for token in tokens[at + 1 : at + 4]]
+    comma = after[1:2] == [","]  # "May 4, 2026"
+    if comma and len(after) > 2 and _YEAR.fullmatch(after[2]):  # noqa: PLR2004
+        del after[1]
+    else:
+        comma = False
     follows = after[0] if after else ""
     for number, name in ((folded, follows), (follows, folded)):
         if name in MONTHS and (day := _ORDINAL.fullmatch(number)):
             year = after[1] if len(after) > 1 and _YEAR.fullmatch(after[1]) else ""
             key = f"{MONTHS[name]}-{day[1]} {year}".strip()
-            return _Value(key, f"{text} {follows}", "day", 2 + bool(year))
+            said = f"{text} {follows} {year}".strip()
+            return _Value(key, said, "day", 2 + bool(year) + (comma and bool(year)))
     if folded in MONTHS and _YEAR.fullmatch(follows):
         return _Value(f"{MONTHS[folded]}/{follows}", f"{text} {follows}", "day", 2)
     if folded in MONTHS and text[0].isupper() and len(folded) >= _LONE_MONTH_CHARS_MIN:

@@ -19,7 +19,7 @@ from memory_mcp.text.merge.compare import LESS, SAME, compare_if_near, compare_s
 from memory_mcp.text.merge.reading import read_sentence, words
 from memory_mcp.text.merge.vetoes import compare_titles
 from memory_mcp.text.sentences import split_sentences
-from memory_mcp.text.tables import load_pattern
+from memory_mcp.text.tables import load_pattern, matches
 
 _SENTENCES_MAX: Final = 12
 _TEXT_CHARS_MAX: Final = 3_000
@@ -139,14 +139,21 @@ def _compare_texts(new: str, old: str) -> Verdict:
         return Restated("the same text")
     if titled := compare_titles(new, old):
         return titled
-    if _is_document(new) or _is_document(old):
-        return Unsure("too long to compare sentence by sentence")
+    if reason := _find_unread(new) or _find_unread(old):
+        return Unsure(reason)
     ours, theirs = _split_sentences(new), _split_sentences(old)
     if not (ours and theirs):
         return Unsure("nothing to compare")
     if len(ours) == len(theirs) == 1:
         return compare_sentences(read_sentence(ours[0]), read_sentence(theirs[0]))
     return _compare_several(ours, theirs)
+
+
+def _find_unread(text: str) -> str:
+    """Why a text is not compared by its words, or ""."""
+    if _is_document(text):
+        return "too long to compare sentence by sentence"
+    return "with another literal code does something else" * matches("truths", "code", text)
 
 
 def _is_equal(one: str, other: str) -> bool:

@@ -100,7 +100,7 @@ def _find_signs(text: str) -> list[str]:
     """The signs of a text in order, without mere punctuation and quotes around words."""
     for sign, plain in _SPELLINGS:
         text = text.replace(sign, plain)
-    text = _AT_FIGURE.sub(" ", text)
+    text = _AT_FIGURE.sub("", text)
     found: list[str] = []
     for match in _SIGNS.finditer(text):
         signs = match.group()

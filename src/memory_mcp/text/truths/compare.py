@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
 from memory_mcp.frozen import frozen
+from memory_mcp.text.merge.amounts import read_amount, say_same
 from memory_mcp.text.merge.clauses import cut_out_statements
 from memory_mcp.text.merge.reading import NOT, Word, stem, toggles
 from memory_mcp.text.merge.reading import words as merge_words
@@ -273,6 +274,8 @@ def _compare_skeletons(old: Frame, new: Frame) -> Truth | None:
     if old.negations and _exchanges(old.sentence.keys, new.sentence.keys):
         return _decide(old, new, "what is denied is said, and the other way round")
     slot = _find_slot(old, new)
+    if slot and say_same(slot.old, slot.new):
+        return Independent("the same value in another form")
     return _judge_slot(old, new, slot) if slot else None
 
 
@@ -650,6 +653,7 @@ def _find_other_values(old: Frame, new: Frame) -> list[str]:
         kind
         for kind in old.values.keys() & new.values.keys()
         if _is_other(kind, old.values[kind] - old.subject, new.values[kind] - old.subject)
+        and not _read_amounts(old, kind) & _read_amounts(new, kind)
         and not (kind == "count" and count_other_things(old, new))
         and not (kind == "name" and name_other_kinds(old, new))
         and (
@@ -658,6 +662,16 @@ def _find_other_values(old: Frame, new: Frame) -> list[str]:
             & {key.partition(" ")[2] for key in new.values[kind]}
         )
     )
+
+
+def _read_amounts(frame: Frame, kind: str) -> set[str]:
+    """The values of this kind in their plainest form."""
+    return {
+        amount
+        for word in frame.words
+        if word.kind == "value" and word.dimension == kind
+        if (amount := read_amount(word.key, word.dimension))
+    }
 
 
 def _is_other(kind: str, before: frozenset[str], after: frozenset[str]) -> bool:
