@@ -204,6 +204,11 @@ def compare_frames(old: Frame, new: Frame) -> Truth:
         return _compare_renamed(old, new, shared)
     if says_further(old, new):
         return Independent("it says more of it")
+    return _compare_values(old, new, shared)
+
+
+def _compare_values(old: Frame, new: Frame, shared: frozenset[str]) -> Truth:
+    """The verdict on what both may state of one thing."""
     limit = find_limit(old, new)
     verdict = compare_alike(old, new, limit)
     if isinstance(verdict, Outdates | Disputes):
