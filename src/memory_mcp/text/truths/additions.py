@@ -56,11 +56,7 @@ def _find_done(frame: Frame) -> Word | None:
     if not said:
         return None
     for word in said:
-        if (
-            word.article
-            or word.kind in (*_NAMING, "value", "preposition")
-            or word.key in families()
-        ):
+        if word.article or word.kind in ("value", "preposition") or _names(word):
             break
         if _is_participle(word):
             return word
@@ -117,20 +113,26 @@ def name_other_kinds(old: Frame, new: Frame) -> bool:
 
 def _list_counted(frame: Frame) -> list[tuple[str, bool]]:
     """Of what each figure without a unit is, and whether it is its version; "": nobody knows."""
-    found = list[tuple[str, bool]]()
-    for at, word in enumerate(frame.words):
+    found: list[tuple[str, bool]] = []
+    said = frame.words
+    for before, word, follows in zip((None, *said), said, (*said[1:], None), strict=False):
         if word.kind != "value" or word.dimension != "count":
             continue
-        before = frame.words[at - 1] if at else None
-        named = before is not None and (before.kind in _NAMING or before.key in families())
-        if named and before is not None and not (word.set_off or word.article):
+        if before and _names(before) and not (word.set_off or word.article):
             found.append((before.key, True))
-            continue
-        follows = frame.words[at + 1] if at + 1 < len(frame.words) else None
-        counted = follows is not None and follows.kind in ("word", *_NAMING)
-        counted = counted and follows is not None and not (follows.set_off or follows.article)
-        found.append((follows.key if counted and follows is not None else "", False))
+        elif follows and _is_counted(follows):
+            found.append((follows.key, False))
+        else:
+            found.append(("", False))
     return found
+
+
+def _names(word: Word) -> bool:
+    return word.kind in _NAMING or word.key in families()
+
+
+def _is_counted(word: Word) -> bool:
+    return word.kind in ("word", *_NAMING) and not (word.set_off or word.article)
 
 
 def is_code(frame: Frame) -> bool:
