@@ -603,7 +603,8 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
     kinds = _find_other_values(old, new)
     same = _has_same_subject(old, new, shared) and not has_other_head(old, new)
     if siblings := find_siblings(old, new, _list_value_words(kinds, (old, new))):
-        return Related(siblings) if shared else Independent(siblings)
+        same_matter = len(shared) > 1 or (new.changes and shared)
+        return Related(siblings) if same_matter else Independent(siblings)
     opposite = _turns_opposite(old, new)
     if new.changes and (opposite or (kinds and same and not old.where - new.where)):
         return Outdates("the opposite" if opposite else f"another {kinds[0]}")
