@@ -476,29 +476,28 @@ def _measure_by_words(
 ) -> dict[RecordId, _Meaning]:
     """What the table of related words says of every record."""
     shares = _make_shares(weighted.weights)
-    literal = [
-        place for place, term in enumerate(weighted.terms) if term.exact and place in weighted.held
-    ]
     signs = [table.find_signs(term.text) for term in weighted.terms]
-    found = [place for place, own in enumerate(signs) if own is not None]
     asked = [(own, s) for s, own in zip(shares, signs, strict=True) if own is not None]
     known = sum(share for _, share in asked)
     length = measure_length(asked)
     compared = _Compared(asked, table)
+    found = iter(range(len(asked)))
+    columns = [len(asked) if own is None else next(found) for own in signs]
+    for place, term in enumerate(weighted.terms):
+        if term.exact and place in weighted.held:  # it is there or not: near to it is no other
+            columns[place] = len(asked)
     nothing = (0.0,) * len(asked)
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
     for record_id, each in fields.items():
         own_length, places = unpack_meaning(each.meaning, table)
-        row = [0.0] * len(signs)
+        best: Sequence[float] = nothing
         if places and asked:
             cosines, dots = zip(*map(compared.__getitem__, places), strict=True)
-            for place, cosine in zip(found, map(max, nothing, *cosines), strict=True):
-                row[place] = cosine
-            for place in literal:
-                row[place] = 0.0
+            best = [*map(max, nothing, *cosines)]
             if length and own_length:
                 wholes[record_id] = max(0.0, sum(dots) / (length * own_length))
+        row = [*map((*best, 0.0).__getitem__, columns)]
         if own := frequencies.get(record_id):  # every term that occurs is found
             row = [1.0 if times else cosine for times, cosine in zip(own, row, strict=True)]
         rows[record_id] = row

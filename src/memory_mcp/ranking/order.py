@@ -132,20 +132,16 @@ def rank_candidates(
     wanted = {each.id: each for each in neighbours if each.wanted}
     every: list[Rankable] = [*(wanted | {c.id: c for c in candidates}).values()]
     explained = min(1.0, _EXPLAINED * max((each.own for each in evidence.values()), default=0.0))
+    every.sort(key=lambda one: one.id)  # of equals the one with the lower id
     scored: list[tuple[float, Rankable, Sequence[float]]] = []
-    weigh = cache(partial(_weigh_parts, explained))
+    weigh = cache(partial(_weigh_parts, weights.similarity / _STEP, explained))
+    level = -weights.similarity * _LEVEL / _STEP
     for one in every:
         found = evidence[one.id]
-        pieces = zip(weigh(found.known), found[:10], strict=True)  # up to `run`
-        logit = (
-            *[weights.similarity * (weight * each / _STEP) for weight, each in pieces],
-            weights.similarity * (-_LEVEL / _STEP),
-            *_score_preferences(one, weights, now),
-        )
+        pieces = map(mul, weigh(found.known), found)  # up to `run`
+        logit = (*pieces, level, *_score_preferences(one, weights, now))
         scored.append((round(sum(logit), 9), one, logit))
-    scored.sort(key=lambda entry: entry[1].id)
-    scored.sort(key=lambda entry: entry[1].created_at, reverse=True)
-    scored.sort(key=lambda entry: (entry[0], entry[1].importance), reverse=True)
+    scored.sort(key=lambda each: (each[0], each[1].importance, each[1].created_at), reverse=True)
     ranked: list[RankedCandidate] = []
     highest = math.inf
     for total, one, logit in scored[: limits.CANDIDATES_MAX]:
@@ -164,13 +160,14 @@ def drop_weak(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     return [place for place in ranked if place.agreement >= least]
 
 
-def _weigh_parts(explained: float, known: float) -> tuple[float, ...]:
+def _weigh_parts(factor: float, explained: float, known: float) -> tuple[float, ...]:
     """What each piece of evidence counts, up to `run` in the order of `PARTS`."""
     whole = (1 - explained) * _WHOLE * known
     # what the table does not know is left to the words
     words = explained * _WORDS + (1 - explained) * _WHOLE * (1 - known)
     tokens = 1 - words - whole
-    return words, tokens, whole, _NAMES, -_ASKS, _ASKED, -_LABEL, _PHASE, _DECIDED, _RUN
+    strengths = words, tokens, whole, _NAMES, -_ASKS, _ASKED, -_LABEL, _PHASE, _DECIDED, _RUN
+    return tuple(factor * strength for strength in strengths)
 
 
 def _weigh_likely(

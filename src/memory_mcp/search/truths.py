@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
@@ -76,7 +76,7 @@ _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
 _RARITIES_KEPT: Final = 8_192
-"""A search weighs a thousand terms, most of which the one before it weighed, too."""
+"""A search weighs hundreds of terms, most of which the one before it weighed, too."""
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
 _NO_FIELDS: Final[Mapping[RecordId, SearchFields]] = MappingProxyType({})
 
@@ -139,16 +139,17 @@ async def _find_rivals(
     They are candidates of the question, too, unless it found few: then it may have named the value
     alone, and the other words of the hits are looked up.
     """
-    theirs = [terms for id_ in hits if (terms := _split(matches.fields[id_]))]
+    fields = [matches.fields[id_] for id_ in hits]
     found = {place.id: (matches.fields[place.id], matches.home[place.id])
              for place in matches.ranked[:_COMPARED_MAX]}  # fmt: skip
     if len(matches.ranked) < CANDIDATES_MAX:
         for bank in dict.fromkeys(matches.home[id_] for id_ in hits):
-            near = await _look_up(bank, frozenset[str]().union(*theirs), view)
+            near = await _look_up(bank, frozenset[str]().union(*map(_split, fields)), view)
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    shares = _tell_shares(theirs, {id_: _split(fields) for id_, (fields, _) in found.items()})
+    told = [_read_told(each) for each in fields]
+    shares = {id_: _tell_share(its, told) for id_, (its, _) in found.items()}
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
     return {id_: found[id_] for id_ in reversed(likely[-_RIVALS_MAX:])}
 
@@ -173,31 +174,31 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
     return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
 
 
-def _tell_shares(
-    hits: Sequence[frozenset[str]], others: Mapping[RecordId, frozenset[str]]
-) -> dict[RecordId, float]:
-    """The most that each other memory shares with a hit, by words that tell something."""
-    weights = [_weigh(terms) for terms in hits]
-    holding: dict[str, list[int]] = {}
-    for at, terms in enumerate(hits):
-        for term in filter(_tell_rarity, terms):
-            holding.setdefault(term, []).append(at)
-    telling = frozenset(holding)
-    shares: dict[RecordId, float] = {}
-    for id_, terms in others.items():
-        shared = [0.0] * len(hits)
-        for term in telling & terms:
-            for at in holding[term]:
-                shared[at] += _tell_rarity(term)
-        own = _weigh(terms)
-        each = zip(shared, weights, strict=True)
-        shares[id_] = max((both / min(own, its) for both, its in each if both), default=0.0)
-    return shares
+class _Told(NamedTuple):
+    """The words of a text that tell something, and what they tell together."""
+
+    words: frozenset[str]
+    whole: float
 
 
-def _weigh(terms: Iterable[str]) -> float:
-    """What these terms tell together."""
-    return sum(map(_tell_rarity, terms))
+def _read_told(fields: SearchFields) -> _Told:
+    words = frozenset(filter(_tell_rarity, _split(fields)))
+    return _Told(words, _weigh(words))
+
+
+def _tell_share(fields: SearchFields, hits: Sequence[_Told]) -> float:
+    """The most that a text shares with a hit, of what the shorter of the two tells."""
+    words = _split(fields)
+    shared = [(_weigh(both), its.whole) for its in hits if (both := words & its.words)]
+    if not shared:
+        return 0.0
+    own = _weigh(words)
+    return max([told / min(own, whole) for told, whole in shared])
+
+
+def _weigh(words: Iterable[str]) -> float:
+    """What these words tell together."""
+    return sum(map(_tell_rarity, words))
 
 
 @lru_cache(maxsize=_RARITIES_KEPT)
