@@ -138,7 +138,7 @@ def rank_candidates(
     level = -weights.similarity * _LEVEL / _STEP
     for one in every:
         found = evidence[one.id]
-        pieces = map(mul, weigh(found.known), found)  # up to `run`
+        pieces = map(mul, weigh(found.known), found[:10])  # up to `run`
         logit = (*pieces, level, *_score_preferences(one, weights, now))
         scored.append((round(sum(logit), 9), one, logit))
     scored.sort(key=lambda each: (each[0], each[1].importance, each[1].created_at), reverse=True)
