@@ -276,3 +276,16 @@ def test_the_whole_id_of_another_branchs_checkpoint_stands_for_no_other() -> Non
     with pytest.raises(UnknownTargetError):
         plan_backtrack(clone.timeline, side, there)
     assert plan_backtrack(clone.timeline, side, here).parents
+
+
+def test_what_is_kept_stays_without_what_it_grew_from() -> None:
+    """What git keeps away may have grown from what is left: the preview says what happens."""
+    clone, branch = Clone([], Scribe()), BranchName("b0")
+    clone.seal(MAIN, "approved")
+    clone.seal(MAIN, "approved")
+    (second,) = clone.timeline.tips(MAIN)
+    clone.fork(MAIN, branch)
+
+    clone.go(branch, clone.timeline.valid(branch)[0].id, frozenset({second}), forget=False)
+
+    assert second in clone.timeline.chain(branch)

@@ -584,7 +584,8 @@ class Timeline(FrozenModel):
         if reaches_all and reached.issuperset(opened - off):
             return reached
         position = self._find_position(branch, off)
-        return (reached | self._find_chain(position)) - off if position else reached
+        held = self._find_chain(position) if position else self.bases.get(branch, frozenset())
+        return (reached | held) - off  # what is kept may have grown from what is given up
 
     def lineage(self, branch: BranchName, segment: SegmentId | None = None) -> Lineage:
         """What a record on the branch says of its place, so that it needs no other file.
