@@ -385,6 +385,11 @@ AWAY: list[Step] = [
     ("look", 0),
 ]  # fmt: skip
 """A branch is begun, gets a commit and is left, and nothing looks before the next write."""
+AHEAD: list[Step] = [
+    ("new", 0), ("switch", 1), ("commit", 0), ("hard", 0), ("forward", 0), ("write", 3),
+    ("switch", 0), ("merge", 3),
+]  # fmt: skip
+"""A branch is reset and goes forward to its own commit again before another one merges it."""
 NESTED: list[Step] = [
     ("write", 0), ("new", 0), ("new", 1), ("switch", 1), ("commit", 0), ("switch", 2),
     ("write", 0), ("switch", 0), ("look", 0), ("switch", 1), ("look", 0), ("switch", 1),
@@ -444,6 +449,7 @@ DROPPED: list[Step] = [
     (PARTED, [("hard", 0), ("hard", 0), ("squash", 0)]),
     (PARTED, [("new", 0), ("soft", 0), ("write", 0), ("switch", 1), ("soft", 0)]),
     ([], AWAY),
+    ([], AHEAD),
     ([], NESTED),
     ([], OLDER),
     ([], ANEW),

@@ -209,10 +209,10 @@ class LocalGit:
             return None
         first = steps[0]
         begun = f"{first.new} {first.at}" if first.creates else ""
-        made = next((step for step in reversed(steps) if step.old != step.new), None)
-        now = SeenBranch(commit=steps[-1].new, size=len(data), changed=changed,
-                         begun=begun or (seen.begun if seen else ""),
-                         own=made is not None and made.makes)  # fmt: skip
+        tip = steps[-1].new
+        own = any(step.makes and step.new == tip for step in steps)  # a reset may have come back
+        now = SeenBranch(commit=tip, size=len(data), changed=changed, own=own,
+                         begun=begun or (seen.begun if seen else ""))  # fmt: skip
         if seen is None or (seen.begun and begun not in ("", seen.begun)):  # or made anew
             return steps[-STEPS_MAX:], now
         if seen.size <= len(data) and data[: seen.size].endswith(b"\n"):
