@@ -95,10 +95,10 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what the nightly search runs, before tests are chosen by their markers."""
-    if postgres.PROVIDER:
-        told_of_files = [item for item in items if item.get_closest_marker("files")]
-        items[:] = [item for item in items if item not in told_of_files]
-        config.hook.pytest_deselected(items=told_of_files)
+    told_of_files = {each for each in items if each.get_closest_marker("files")}
+    if misplaced := [each for each in told_of_files if _has_database(each)]:
+        items[:] = [item for item in items if item not in misplaced]
+        config.hook.pytest_deselected(items=misplaced)
     cases = defaultdict[tuple[object, ...], list[pytest.Item]](list)
     for item in items:
         if not item.get_closest_marker("nightly") and (case := _find_case(item)):
@@ -114,6 +114,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)
+
+
+def _has_database(item: pytest.Item) -> bool:
+    """Whether a story is told with its memories in a database; one value of a parameter may not."""
+    if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        return bool(postgres.PROVIDER) or item.callspec.params.get("provider") == "postgres"
+    return bool(postgres.PROVIDER)
 
 
 def _find_case(item: pytest.Item) -> tuple[object, ...]:
