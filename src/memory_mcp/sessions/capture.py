@@ -49,10 +49,11 @@ from memory_mcp.engine.records import find_moves_back
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
-from memory_mcp.hints import name_step
+from memory_mcp.hints import name_step, use_words_of
 from memory_mcp.memories.add import add_memory, is_known
 from memory_mcp.ports import LanguageModel
 from memory_mcp.render.block import Section
+from memory_mcp.render.outcomes import describe_effect
 from memory_mcp.text.capture import (
     MESSAGE_CHARS_MAX,
     TURNS_MAX,
@@ -108,17 +109,20 @@ async def capture_turns(
     noted: list[Suggestion] = []
     for capture in fresh:
         state: SuggestionState = "waiting"
+        effect = ""
         if mode == "auto" and capture.sure:
             outcome = await _keep(workspace, capture)
             kept += [outcome] if isinstance(outcome, MemoryAdded) else []
             state = "kept" if isinstance(outcome, MemoryAdded | MemoryWaiting) else "decided"
+            effect = _describe_effect(outcome)
         elif await is_known(workspace, _make_draft(capture)):
             state = "decided"
-        noted.append(_make_suggestion(workspace, capture, head.timeline).moved_to(state))
+        said = _make_suggestion(workspace, capture, head.timeline, effect)
+        noted.append(said.moved_to(state))
     if noted:
         await _change(workspace, partial(add_new, more=noted))
     suggested = tuple(each.capture for each in noted if each.state == "waiting")
-    return CaptureReport(mode, tuple(each.record for each in kept), suggested)
+    return CaptureReport(mode, tuple(kept), suggested)
 
 
 async def capture_heard(workspace: Workspace) -> None:
@@ -167,6 +171,9 @@ async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Se
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     facts = [_KEPT.format(_quote(told))] if told else []
     alone = _ONE_ALONE if len(asked) > 1 else ""
+    facts += [
+        f'"{each.statement[:_NAMED_CHARS_MAX]}": {each.effect}' for each in told if each.effect
+    ]
     facts += [_OFFER.format(_quote(asked), alone)] if asked else []
     return [Section(_HEADING, facts=tuple(facts), firm=True)]
 
@@ -332,7 +339,15 @@ async def _keep(workspace: Workspace, capture: Capture) -> AddOutcome:
         return MemoryDeclined(f"cannot be stored: {error}")
 
 
-def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline) -> Suggestion:
+def _describe_effect(outcome: AddOutcome) -> str:
+    """What keeping it did to other memories, in the words of the tools: a context says it later."""
+    with use_words_of("call"):
+        return describe_effect(outcome) if isinstance(outcome, MemoryAdded) else ""
+
+
+def _make_suggestion(
+    workspace: Workspace, capture: Capture, timeline: Timeline, effect: str
+) -> Suggestion:
     branch = workspace.caller.branch
     return Suggestion(
         digest=digest_statement(capture.statement),
@@ -345,6 +360,7 @@ def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline)
         branch=branch,
         segment=choose_segment(workspace, timeline),
         session=workspace.origin().session,
+        effect=effect,
     )
 
 
