@@ -1,20 +1,26 @@
 """What a receipt tells an agent to call does exactly that, and nothing said before is lost."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from command_line import Run, as_json
 from doors import Era, Json, add, agent, call, files_with, read, recalled, records
+from fakes import FakeClock, fake_workspace
 from mcp import Client
 from receipts import list_calls, list_commands, make_call
 
-from memory_mcp import Memory, memories
+from memory_mcp import Memory, memories, sessions
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.captures import CaptureMode, CaptureReport
 from memory_mcp.domain.deduplication import MergePolicy
 from memory_mcp.domain.outcomes import MemoryAdded, MemoryForgotten, SearchResults
 from memory_mcp.domain.record import Draft
-from memory_mcp.engine.workspace import Workspace
+from memory_mcp.domain.search import Filters
+from memory_mcp.domain.sessions import Turn
+from memory_mcp.engine.workspace import Policy, Workspace
+from memory_mcp.render.outcomes import render_receipt
 from memory_mcp.search import search_memories
 
 pytestmark = pytest.mark.anyio
@@ -126,10 +132,13 @@ async def test_an_update_says_which_other_memory_it_contradicts(
 
 
 async def test_who_pins_what_is_outdated_does_not_say_that_it_holds(
-    workspace: Workspace,
+    workspace: Workspace, clock: FakeClock
 ) -> None:
     """A pin is no word on what is true; nor is what was replaced and is put back as it was."""
-    old, new = [await memories.add_memory(workspace, Draft(each)) for each in (YARN, PNPM)]
+    old = await memories.add_memory(workspace, Draft(YARN))
+    clock.advance(timedelta(seconds=1))
+    new = await memories.add_memory(workspace, Draft(PNPM))
+    clock.advance(timedelta(seconds=1))
     assert isinstance(old, MemoryAdded)
     assert isinstance(new, MemoryAdded)
     pinned = await memories.pin_memory(workspace, old.record.id, pinned=True)
@@ -143,7 +152,7 @@ async def test_who_pins_what_is_outdated_does_not_say_that_it_holds(
 
 
 async def _outdated(workspace: Workspace) -> dict[str, str]:
-    found = await search_memories(workspace, QUESTION)
+    found = await search_memories(workspace, QUESTION, Filters(), 5)
     assert isinstance(found, SearchResults)
     return {hit.record.content: hit.outdated_by for hit in found.hits if hit.outdated_by}
 
@@ -198,17 +207,12 @@ async def test_forgetting_a_merged_memory_forgets_nothing_that_was_said_elsewher
 
 
 @pytest.mark.parametrize("mode", ["erase", "hide"])
-@pytest.mark.parametrize(
-    ("kind", "old", "new"),
-    [
-        ("fact", "The tech lead is Anna.", "The tech lead is Bert."),
-        ("decision", "The API port is 8000.", "The API port is 9000."),
-    ],
-)
+@pytest.mark.parametrize("kind", ["fact", "decision"])
 async def test_the_receipt_of_a_forget_says_what_brings_the_older_value_back(
-    settings: Settings, era: Era, mode: str, kind: str, old: str, new: str
+    settings: Settings, era: Era, mode: str, kind: str
 ) -> None:
-    """The wrong value goes, and whether the right one was replaced or outdated nobody has to know."""
+    """The wrong value goes. Nobody has to know whether the right one was replaced or outdated."""
+    old, new = "The tech lead is Anna.", "The tech lead is Bert."
     async with agent(settings, era) as client:
         await add(client, old, kind=kind)
         told = await call(client, "add_memory", content=new, kind=kind)
@@ -276,11 +280,78 @@ def test_the_commands_in_a_receipt_work_as_they_are_written(run: Run) -> None:
     back = as_json(run, *again)
     as_json(run, *erase)
 
-    listed = as_json(run, "list")["results"]
-    assert {each["title"] for each in listed} == {
+    listed = as_json(run, "list")["memories"]
+    assert {each["content"] for each in listed} == {
         PNPM, "The repo uses yarn for publishing.", "The tech lead is Anna.",
     }  # fmt: skip
     assert (back["outcome"], back["memoryId"] in str(listed)) == ("inserted", True)
+
+
+AUTO = "By the way, our office is in Hamburg. fix that?"
+
+
+@pytest.mark.parametrize("mode", ["auto", "suggest"])
+async def test_what_was_kept_of_a_prompt_says_what_it_contradicts(
+    clock: FakeClock, mode: CaptureMode
+) -> None:
+    """It comes in by another door, and outdates nothing in silence either."""
+    workspace = fake_workspace(clock, policy=Policy(capture=mode))
+    old = await memories.add_memory(workspace, Draft("Our office is in Berlin."))
+    assert isinstance(old, MemoryAdded)
+    clock.advance(timedelta(seconds=1))
+    report = await sessions.capture_turns(workspace, [Turn("user", AUTO)])
+    assert isinstance(report, CaptureReport)
+    if mode == "suggest":
+        await sessions.list_suggestions(workspace)
+        decided = await sessions.decide_suggestions(workspace, keep=True)
+        told = [render_receipt(decided)["message"]]
+    else:
+        context = await sessions.prompt_context(workspace, "go on", "one", "")
+        told = [render_receipt(report)["message"], context]
+
+    for message in told:
+        assert f"It contradicts {old.record.id}" in message
+        expected = ("update_memory", {"memory_id": old.record.id, "content": "…"})
+        assert list_calls(message) == [expected]
+
+
+async def test_a_context_says_nothing_of_what_was_erased_since(clock: FakeClock) -> None:
+    """What was kept waits on this machine to be named; no word of another memory waits with it."""
+    workspace = fake_workspace(clock, policy=Policy(capture="auto"))
+    old = await memories.add_memory(workspace, Draft("Our office is in Berlin."))
+    assert isinstance(old, MemoryAdded)
+    clock.advance(timedelta(seconds=1))
+    await sessions.capture_turns(workspace, [Turn("user", AUTO)])
+    await memories.forget_memory(workspace, old.record.id, "", erase=True)
+
+    assert "Berlin" not in str(await workspace.suggestions.load())
+    context = await sessions.prompt_context(workspace, "go on", "one", "")
+    assert 'Kept just now: "Our office is in Hamburg."' in context
+    assert "contradicts" not in context
+
+
+async def test_a_suggestion_that_was_not_stored_is_not_counted_as_kept(clock: FakeClock) -> None:
+    """It was rejected: the answer says so, and what to call."""
+    workspace = fake_workspace(clock, policy=Policy(capture="suggest"))
+    await sessions.capture_turns(workspace, [Turn("user", AUTO)])
+    await sessions.list_suggestions(workspace)
+    wrong = await memories.add_memory(workspace, Draft("Our office is in Hamburg."))
+    assert isinstance(wrong, MemoryAdded)
+    await memories.forget_memory(workspace, wrong.record.id, "we left", erase=True)
+    decided = await sessions.decide_suggestions(workspace, keep=True)
+
+    message = render_receipt(decided)["message"]
+    assert message.startswith("0 suggestions kept. Nothing was stored: this was rejected")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def workspace(clock: FakeClock) -> Workspace:
+    return fake_workspace(clock)
 
 
 @pytest.fixture

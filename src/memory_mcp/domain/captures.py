@@ -64,7 +64,7 @@ not said yet; nothing is left to do."""
 class Suggestion(FrozenModel):
     """A captured statement, and where it was said. Once it is decided only its digest is left.
 
-    `effect`: what keeping it did to other memories, in sentences, until that is said.
+    `memory`: the id of the memory that it was kept as, until that is said.
     """
 
     digest: str
@@ -77,7 +77,7 @@ class Suggestion(FrozenModel):
     branch: str
     segment: str
     session: str = ""
-    effect: str = ""
+    memory: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -90,7 +90,7 @@ class Suggestion(FrozenModel):
 
     def moved_to(self, state: SuggestionState) -> "Suggestion":
         """The suggestion in another state; the words of a decided one are not kept."""
-        gone = {"statement": "", "effect": ""} if state == "decided" else {}
+        gone = {"statement": "", "memory": ""} if state == "decided" else {}
         return self.model_copy(update={"state": state, **gone})
 
 

@@ -55,6 +55,14 @@ async def place_update(
     return new, _describe_rivals(new, bearing)
 
 
+async def find_rivals(
+    workspace: Workspace, view: View, record: Record
+) -> tuple[SimilarMemory, ...]:
+    """The visible memories that a stored one contradicts by its words, as a receipt names them."""
+    _, known = await load_bearing(workspace, view, [record])
+    return _describe_rivals(record, [each for each in known.values() if each.id != record.id])
+
+
 async def place_copy(workspace: Workspace, view: View, old: Record, new: Record) -> Record:
     """The record that says again what an older one said, at the moment and the place of that."""
     _, known = await load_bearing(workspace, view, [old])

@@ -33,6 +33,7 @@ from memory_mcp.domain.captures import (
     replace_states,
     withdraw_since,
 )
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     MemoryAdded,
@@ -41,16 +42,18 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import View
 from memory_mcp.domain.sessions import SessionEnded, Turn
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.git import choose_segment
-from memory_mcp.engine.head import load_head, load_head_to_write
-from memory_mcp.engine.records import find_moves_back
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view
+from memory_mcp.engine.records import find_moves_back, load_records
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
-from memory_mcp.hints import name_step, use_words_of
+from memory_mcp.hints import name_step
 from memory_mcp.memories.add import add_memory, is_known
+from memory_mcp.memories.beside import find_rivals
 from memory_mcp.ports import LanguageModel
 from memory_mcp.render.block import Section
 from memory_mcp.render.outcomes import describe_effect
@@ -109,15 +112,16 @@ async def capture_turns(
     noted: list[Suggestion] = []
     for capture in fresh:
         state: SuggestionState = "waiting"
-        effect = ""
+        memory = ""
         if mode == "auto" and capture.sure:
             outcome = await _keep(workspace, capture)
-            kept += [outcome] if isinstance(outcome, MemoryAdded) else []
+            if isinstance(outcome, MemoryAdded):
+                kept.append(outcome)
+                memory = outcome.record.id
             state = "kept" if isinstance(outcome, MemoryAdded | MemoryWaiting) else "decided"
-            effect = _describe_effect(outcome)
         elif await is_known(workspace, _make_draft(capture)):
             state = "decided"
-        said = _make_suggestion(workspace, capture, head.timeline, effect)
+        said = _make_suggestion(workspace, capture, head.timeline, memory)
         noted.append(said.moved_to(state))
     if noted:
         await _change(workspace, partial(add_new, more=noted))
@@ -171,9 +175,7 @@ async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Se
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     facts = [_KEPT.format(_quote(told))] if told else []
     alone = _ONE_ALONE if len(asked) > 1 else ""
-    facts += [
-        f'"{each.statement[:_NAMED_CHARS_MAX]}": {each.effect}' for each in told if each.effect
-    ]
+    facts += await _describe_effects(workspace, told, make_view(workspace, timeline))
     facts += [_OFFER.format(_quote(asked), alone)] if asked else []
     return [Section(_HEADING, facts=tuple(facts), firm=True)]
 
@@ -339,14 +341,23 @@ async def _keep(workspace: Workspace, capture: Capture) -> AddOutcome:
         return MemoryDeclined(f"cannot be stored: {error}")
 
 
-def _describe_effect(outcome: AddOutcome) -> str:
-    """What keeping it did to other memories, in the words of the tools: a context says it later."""
-    with use_words_of("call"):
-        return describe_effect(outcome) if isinstance(outcome, MemoryAdded) else ""
+async def _describe_effects(
+    workspace: Workspace, told: Sequence[Suggestion], view: View
+) -> list[str]:
+    """What each of these that was kept replaced and contradicts, where it still holds."""
+    named = {RecordId(each.memory): _quote([each]) for each in told if each.memory}
+    found: list[str] = []
+    for bank in workspace.banks if named else ():
+        for record in await load_records(bank, sorted(await bank.index.visible(named, view))):
+            rivals = await find_rivals(workspace, view, record)
+            added = MemoryAdded(record, replaced=record.supersedes, similar=rivals)
+            if effect := describe_effect(added):
+                found.append(f"{named[record.id]}: {effect}")
+    return found
 
 
 def _make_suggestion(
-    workspace: Workspace, capture: Capture, timeline: Timeline, effect: str
+    workspace: Workspace, capture: Capture, timeline: Timeline, memory: str
 ) -> Suggestion:
     branch = workspace.caller.branch
     return Suggestion(
@@ -360,7 +371,7 @@ def _make_suggestion(
         branch=branch,
         segment=choose_segment(workspace, timeline),
         session=workspace.origin().session,
-        effect=effect,
+        memory=memory,
     )
 
 
