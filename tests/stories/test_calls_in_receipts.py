@@ -95,6 +95,38 @@ async def test_that_both_hold_is_remembered_of_what_takes_their_places(
     assert later[YARN] == newest["memoryId"]
 
 
+async def test_what_an_update_leaves_of_an_older_memory_is_no_newer_than_that(
+    settings: Settings, era: Era
+) -> None:
+    """Less of what was said first is not said last; that both are there now, the receipt says."""
+    async with agent(settings, era) as client:
+        old = await add(client, "The repo uses yarn for publishing.")
+        new = await add(client, PNPM)
+        told = await call(client, "update_memory", memory_id=old, content=YARN)
+        marks = await _marks(client, QUESTION)
+
+    assert _relations(told) == {PNPM: "beside"}
+    assert list_calls(told["message"]) == [
+        ("update_memory", {"memory_id": id_, "content": "…"}) for id_ in (new, told["memoryId"])
+    ]
+    assert marks == {PNPM: None, YARN: None}
+
+
+async def test_an_update_that_disputes_says_with_whom(settings: Settings, era: Era) -> None:
+    """By whatever call it comes: the user must say."""
+    async with agent(settings, era) as client:
+        wiki = await add(client, "According to the wiki, uploads are kept for 30 days.")
+        other = await add(client, "The cat is called Mo.")
+        told = await call(
+            client, "update_memory", memory_id=other,
+            content="The handbook gives 90 days as the time for which uploads are kept.",
+        )  # fmt: skip
+
+    assert [(each["memoryId"], each["relation"]) for each in told["similar"]] == [
+        (wiki, "disputed")
+    ]
+
+
 async def test_an_update_of_what_was_outdated_to_a_third_value_is_the_newest(
     settings: Settings, era: Era
 ) -> None:
@@ -238,6 +270,16 @@ async def test_of_a_long_memory_the_receipt_says_where_its_text_is(
     assert list_calls(said["message"])[0] == ("add_memory", {"content": "…"})
     assert f"memory://memory/{old}" in said["message"]
     assert len(said["message"]) < 500
+
+
+async def test_what_happened_is_not_stated_again(settings: Settings, era: Era) -> None:
+    """A corrected event has no older value that may hold again; its text can be erased."""
+    async with agent(settings, era) as client:
+        old = await add(client, "We shipped on Monday.", kind="event")
+        new = await call(client, "update_memory", memory_id=old, content="We shipped on Friday.")
+        said = await call(client, "forget_memory", memory_id=new["memoryId"])
+
+    assert list_calls(said["message"]) == [("forget_memory", {"memory_id": old})]
 
 
 async def test_each_call_in_a_receipt_works_as_it_is_written(settings: Settings, era: Era) -> None:

@@ -94,7 +94,10 @@ async def test_what_several_parts_say_is_put_together_anew(
 
     assert files_with(project.parent, "Hamburg") == []
     (whole,) = (record for record in records(project) if "derived_from" in record)
-    assert whole["derived_from"] == [first, id_of(project, "Ada is 31 years old.")]
+    last = id_of(project, "Ada is 31 years old.")
+    assert whole["derived_from"] == [first, last]
+    (said,) = (record for record in records(project) if record["id"] == last)
+    assert whole["stated_at"] == said["created_at"], "put together now, and said then"
 
 
 async def test_a_correction_of_the_whole_is_not_undone_by_forgetting_a_part(
