@@ -112,6 +112,30 @@ async def test_what_an_update_leaves_of_an_older_memory_is_no_newer_than_that(
     assert marks == {PNPM: None, YARN: None}
 
 
+PORTS = "The API listens on port 8080. The API has 4 workers."
+PORT = "The API listens on port 9090."
+
+
+@pytest.mark.parametrize("by", ["add_memory", "update_memory"])
+async def test_what_is_kept_beside_a_new_value_is_no_newer_than_that(
+    eager: Settings, era: Era, by: str
+) -> None:
+    """A merge and an update may change one statement, and keep another that was outdated since."""
+    async with agent(eager, era) as client:
+        old = await add(client, PORTS)
+        await add(client, PORT, metadata={"category": "net"})
+        both = "The API listens on port 8080. The API has 8 workers."
+        if by == "update_memory":
+            told = await call(client, by, memory_id=old, content=both)
+        else:
+            told = await call(client, by, content="The API has 8 workers.")
+            assert told["outcome"] == "merged"
+        marks = await _marks(client, "on which port does the API listen")
+
+    assert marks == {PORT: None, both: None}
+    assert by == "add_memory" or _relations(told) == {PORT: "beside"}
+
+
 async def test_an_update_that_disputes_says_with_whom(settings: Settings, era: Era) -> None:
     """By whatever call it comes: the user must say."""
     async with agent(settings, era) as client:

@@ -40,17 +40,18 @@ async def place_update(
     new = new.model_copy(update={"supersedes": tuple(sorted({*new.supersedes, *repeated}))})
     others = [each for each in there if each.id not in repeated]
     anew = _states_anew(old, new)
+    fresh = " ".join(each for each in split_lines(new.content) if each not in old.content)
     kept = (old.content, new.content), (new.content, old.content)
     if not anew and any(find_replaced_value(*texts) == "" for texts in kept):  # nothing is missing
         new = new.model_copy(update={"stated_at": old.moment})
+        fresh = ""
     beside = [
         each
         for each in others
-        if old.holds_with(each)
+        if _keeps_beside(old, new, fresh, each)
         or (not anew and _is_later(each, old) and isinstance(_compare(old, each), Outdates))
-        or (new.stated_at and _is_later(each, old) and isinstance(_compare(new, each), Outdates))
     ]
-    new = _name_beside(new, old, beside)
+    new = _name_beside(new, [old], beside)
     bearing = [each for each in others if frozenset((each.id, new.id)) in pairs]
     return new, _describe_rivals(new, bearing)
 
@@ -67,11 +68,29 @@ async def place_copy(workspace: Workspace, view: View, old: Record, new: Record)
     """The record that says again what an older one said, at the moment and the place of that."""
     _, known = await load_bearing(workspace, view, [old])
     beside = [each for each in known.values() if old.holds_with(each)]
-    return _name_beside(new.model_copy(update={"stated_at": old.moment}), old, beside)
+    return _name_beside(new.model_copy(update={"stated_at": old.moment}), [old], beside)
 
 
-def _name_beside(new: Record, old: Record, beside: Sequence[Record]) -> Record:
-    named = (*old.holds_beside, *(each.id for each in beside))
+async def place_merge(
+    workspace: Workspace, view: View, olds: Sequence[Record], whole: Record, fresh: str
+) -> Record:
+    """The memory composed of old ones and of a `fresh` text, with what it holds beside."""
+    _, known = await load_bearing(workspace, view, [whole])
+    others = [each for id_, each in known.items() if id_ not in {whole.id, *whole.supersedes}]
+    beside = [each for each in others if any(_keeps_beside(o, whole, fresh, each) for o in olds)]
+    return _name_beside(whole, olds, beside)
+
+
+def _keeps_beside(old: Record, new: Record, fresh: str, other: Record) -> bool:
+    """Whether both hold already, or the new one contradicts a later one by what it keeps alone."""
+    if old.holds_with(other):
+        return True
+    contradicts = _is_later(other, old) and isinstance(_compare(new, other), Outdates)
+    return contradicts and not isinstance(compare_statements(other.content, fresh), Outdates)
+
+
+def _name_beside(new: Record, olds: Sequence[Record], beside: Sequence[Record]) -> Record:
+    named = (*(id_ for old in olds for id_ in old.holds_beside), *(each.id for each in beside))
     return new.model_copy(update={"holds_beside": tuple(dict.fromkeys(named))})
 
 
