@@ -97,12 +97,12 @@ _LIKELY_MIN: Final = 0.03
 say of it: to look at one in vain costs little, and a newer value in silence is never found."""
 _NAMED_TERMS_MIN: Final = 2
 """Of fewer terms the figures know nothing: they were learnt from sentences."""
-_SIMILAR_MAX: Final = 3
+SIMILAR_MAX: Final = 3
 """How many memories the caller is asked to compare: more is work, fewer misses some."""
 _UNKNOWN_CHANGE: Final = (
     "It says that something changed, and no memory was recognised as what held before. Search for "
-    "one with the older value. If there is one, call {} with this same text; otherwise nothing is "
-    "to do."
+    "one with the older value. If there is one, call {} with this and all else that one says; "
+    "otherwise nothing is to do."
 )
 _BY_MODEL: Final = "the language model says so"
 
@@ -258,7 +258,7 @@ async def _compare(
 def _is_contradicted(known: Record, candidates: Iterable[DuplicateCandidate]) -> bool:
     """Whether a later one of these brings it up to date, or disputes it."""
     for record in (each.record for each in candidates):
-        if (record.created_at, record.id) > (known.created_at, known.id):
+        if (record.moment, record.id) > (known.moment, known.id):
             marks = mark_truths([known, record])
             if marks.outdated or marks.disputed:
                 return True
@@ -275,7 +275,7 @@ def _name_elsewhere(
         for record, score in [*near, *((each, 1.0) for each in same)]
         if (mark := find_mark(workspace, record))
     }
-    return sorted(named.values(), key=lambda each: -each.score)[:_SIMILAR_MAX]
+    return sorted(named.values(), key=lambda each: -each.score)[:SIMILAR_MAX]
 
 
 async def _merge_same_facts(
@@ -315,7 +315,7 @@ async def _merge_same_facts(
         similar = _drop_unrelated(similar, left)
     if merged:
         return Merge(tuple(merged), text, contradicts, similar)
-    step = name_step("update_memory", memory_id=...)
+    step = name_step("update_memory", memory_id=..., content=...)
     unknown = not similar and states_truth(new) and says_change(new.content)
     return Insert(similar, (_UNKNOWN_CHANGE.format(step),) if unknown else ())
 
@@ -352,7 +352,7 @@ async def _describe_rivals(
             case Related() | Independent():
                 pass
     found.sort(key=lambda each: (each.relation == "similar", -each.score))
-    return tuple(found[:_SIMILAR_MAX])
+    return tuple(found[:SIMILAR_MAX])
 
 
 def _drop_unrelated(
@@ -504,7 +504,7 @@ async def find_candidates(
     terms = {id_: tuple(one.fields.body.split()) for id_, one in olds.items()}
     likely = _estimate_likely(nearby, _get_reader(bank), changes=says_change(new.content))
     nearest = sorted(olds, key=lambda id_: -likely.get(id_, 0.0))
-    named = {id_ for id_ in nearest[:_SIMILAR_MAX] if likely.get(id_, 0.0) >= _LIKELY_MIN}
+    named = {id_ for id_ in nearest[:SIMILAR_MAX] if likely.get(id_, 0.0) >= _LIKELY_MIN}
     if (
         len(set(new_terms)) < _NAMED_TERMS_MIN
     ):  # it says too little to be about what it does not name

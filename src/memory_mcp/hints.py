@@ -19,8 +19,8 @@ Value = str | bool | list[str] | EllipsisType
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "add_memory": "add", "backtrack": "backtrack", "checkpoint": "checkpoint",
-    "memory_context": "context", "memory_head": "status", "search_memories": "search",
-    "update_memory": "update",
+    "forget_memory": "forget", "memory_context": "context", "memory_head": "status",
+    "search_memories": "search", "update_memory": "update",
 }  # fmt: skip
 """The command that does what a tool does."""
 

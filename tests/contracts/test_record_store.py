@@ -55,6 +55,7 @@ def full(scribe: Scribe) -> Record:
             "kind": "move", "layer": "recall", "key": "k", "importance": 5, "pinned": True,
             "expires_at": scribe.clock.now(), "phase": 0, "segment": ROOT, "branch": "b",
             "supersedes": (others[0],), "derived_from": (others[1],), "erases": (others[2],),
+            "stated_at": scribe.clock.now(), "holds_beside": (others[0],),
             "move": Move(act="fork", branch=BranchName("b")),
         }
     )  # fmt: skip

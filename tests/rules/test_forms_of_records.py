@@ -62,6 +62,8 @@ BAD: Final[dict[str, list[Any]]] = {
     "supersedes": [["x"], [OTHER] * 257, "abc"],
     "derived_from": [["x"], [OTHER] * 4_097],
     "erases": [[OTHER]],
+    "stated_at": ["before", "2026-01-01T00:00:00", []],
+    "holds_beside": [["x"], [OTHER] * 4_097],
     "move": [{"act": "backtrack", "branch": "main"}, {}, [], "back"],
     "scope": [{}, None, "ann", {"user": 7}],
     "origin": [{"by": "mallory"}, {"commit": "; rm"}, {"commit": "a" * 65}, []],

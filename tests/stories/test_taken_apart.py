@@ -57,16 +57,21 @@ async def test_forgetting_the_older_part_leaves_the_newer_one(
     assert files_with(project.parent, "Berlin") + files_with(project.parent, "Rex") == []
 
 
-async def test_forgetting_the_whole_takes_its_parts_along(
+async def test_forgetting_the_whole_and_its_parts_leaves_no_byte(
     eager: Settings, era: Era, project: Path
 ) -> None:
-    """To the user it is one memory."""
+    """Nothing of it is recalled; what was said before goes by the calls that the receipt names."""
     async with agent(eager, era) as client:
-        await add(client, OLD)
+        old = await add(client, OLD)
         whole = await add(client, NEW)
-        await call(client, "forget_memory", memory_id=whole)
+        said = await call(client, "forget_memory", memory_id=whole)
+        assert await recalled(client) == []
+        parts = [old, id_of(project, NEW)]
+        for part in parts:
+            await call(client, "forget_memory", memory_id=part)
         assert await recalled(client) == []
 
+    assert all(f"forget_memory(memory_id='{part}')" in said["message"] for part in parts)
     for word in ("Hamburg", "Berlin", "Rex"):
         assert files_with(project.parent, word) == []
 
@@ -89,7 +94,10 @@ async def test_what_several_parts_say_is_put_together_anew(
 
     assert files_with(project.parent, "Hamburg") == []
     (whole,) = (record for record in records(project) if "derived_from" in record)
-    assert whole["derived_from"] == [first, id_of(project, "Ada is 31 years old.")]
+    last = id_of(project, "Ada is 31 years old.")
+    assert whole["derived_from"] == [first, last]
+    (said,) = (record for record in records(project) if record["id"] == last)
+    assert whole["stated_at"] == said["created_at"], "put together now, and said then"
 
 
 async def test_a_correction_of_the_whole_is_not_undone_by_forgetting_a_part(

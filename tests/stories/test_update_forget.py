@@ -103,9 +103,8 @@ async def test_erasing_a_correction_does_not_revive_what_it_replaced(
         said = await call(client, "forget_memory", memory_id=new)
         assert await recalled(client, "port") == []
 
-    assert (
-        f"Earlier versions are hidden, not erased; forget them as well: {old}." in said["message"]
-    )
+    assert f"What it had replaced stays hidden: {old}." in said["message"]
+    assert f"To erase that as well, call forget_memory(memory_id='{old}')" in said["message"]
     assert [r["kind"] for r in records(project)] == ["fact", "tombstone"]
 
 

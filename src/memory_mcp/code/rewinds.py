@@ -222,6 +222,7 @@ def _copy(old: Record, place: RecordContext, reason: RecordId, *, forgotten: boo
     Nothing made of a forgotten one would count, so that copy is its next version instead.
     """
     again = correct_record(old, old.content, old.title, place)
+    again = again.model_copy(update={"stated_at": old.moment})
     if forgotten:
         return again.model_copy(update={"derived_from": (reason,)})
     return again.model_copy(update={"supersedes": (), "derived_from": (old.id, reason)})

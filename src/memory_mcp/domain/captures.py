@@ -12,7 +12,7 @@ from memory_mcp.domain.limits import (
     SUGGESTIONS_MAX,
 )
 from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.outcomes import AddOutcome
+from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.frozen import frozen
 
@@ -62,7 +62,10 @@ not said yet; nothing is left to do."""
 
 
 class Suggestion(FrozenModel):
-    """A captured statement, and where it was said. Once it is decided only its digest is left."""
+    """A captured statement, and where it was said. Once it is decided only its digest is left.
+
+    `memory`: the id of the memory that it was kept as, until that is said.
+    """
 
     digest: str
     statement: str = ""
@@ -74,6 +77,7 @@ class Suggestion(FrozenModel):
     branch: str
     segment: str
     session: str = ""
+    memory: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -86,7 +90,7 @@ class Suggestion(FrozenModel):
 
     def moved_to(self, state: SuggestionState) -> "Suggestion":
         """The suggestion in another state; the words of a decided one are not kept."""
-        gone = {"statement": ""} if state == "decided" else {}
+        gone = {"statement": "", "memory": ""} if state == "decided" else {}
         return self.model_copy(update={"state": state, **gone})
 
 
@@ -148,8 +152,13 @@ class CaptureReport:
     """What became of the turns: kept as memories, or suggested. `mode` says who decides."""
 
     mode: CaptureMode
-    kept: tuple[Record, ...] = ()
+    added: tuple[MemoryAdded, ...] = ()
     suggested: tuple[Capture, ...] = ()
+
+    @property
+    def kept(self) -> tuple[Record, ...]:
+        """The memories that it was kept as."""
+        return tuple(each.record for each in self.added)
 
 
 @frozen

@@ -138,13 +138,14 @@ class SimilarMemory:
 
     The new one may bring it up to date (`similar`; then `score` is how likely that is, where that
     is known); it no longer holds if the new one does (`outdated`); or both cannot hold, and nothing
-    says which does (`disputed`). `reason` says what differs. What does not stand on this commit
+    says which does (`disputed`); or it was said of both that they hold (`beside`). `reason` says
+    what differs. What does not stand on this commit
     (`elsewhere`, `reason` says where) is left alone.
     """
 
     record: Record
     score: float
-    relation: Literal["similar", "outdated", "disputed", "elsewhere"] = "similar"
+    relation: Literal["similar", "outdated", "disputed", "beside", "elsewhere"] = "similar"
     reason: str = ""
 
 

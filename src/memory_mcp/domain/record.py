@@ -260,7 +260,9 @@ class Record(FrozenModel):
     """One immutable file. A correction is a new record that supersedes this one.
 
     `erases` names records whose files must not exist any more: it completes a forget that was
-    interrupted, or that happened in another clone.
+    interrupted, or that happened in another clone. `stated_at` is when what it states was said, if
+    it only keeps what an earlier record said. `holds_beside` names memories that contradict it by
+    their words, and whose holding as well somebody stated who knew both.
     """
 
     schema_version: Annotated[StrictInt, constrain(ge=1)] = SCHEMA_VERSION
@@ -284,6 +286,8 @@ class Record(FrozenModel):
     supersedes: RecordIds = ()
     derived_from: SourceIds = ()
     erases: RecordIds = ()
+    stated_at: Timestamp | None = None
+    holds_beside: SourceIds = ()
     cites: Annotated[tuple[Citation, ...], constrain(max_length=limits.CITES_MAX)] = ()
     move: Move | None = None
     meta: MetaField = field(default_factory=dict[str, JsonValue])
@@ -343,6 +347,19 @@ class Record(FrozenModel):
             raise ValueError(f"a {self.kind} cannot move the head by {act!r}")
         if abs(parse_id_time(self.id) - self.created_at) > _CLOCK_DRIFT_MAX:
             raise ValueError("its id is of another year than its date")
+
+    @property
+    def moment(self) -> datetime:
+        """When what it states was said: what only keeps an earlier statement is no newer."""
+        return self.stated_at or self.created_at
+
+    def holds_with(self, other: "Record") -> bool:
+        """Whether it was said that both hold, of these or of the one that either replaced."""
+        return any(
+            not {named.id, *named.supersedes}.isdisjoint(naming.holds_beside)
+            for naming, named in ((self, other), (other, self))
+            if naming.holds_beside
+        )
 
     @property
     def durable(self) -> bool:

@@ -45,6 +45,7 @@ from memory_mcp.errors import (
     StoreUnavailableError,
 )
 from memory_mcp.hints import name_argument, name_id
+from memory_mcp.memories.beside import place_merge
 from memory_mcp.profile import find_rejected_facts, sync_profile
 from memory_mcp.text.drafts import build_record, check_draft, join_records
 from memory_mcp.trust.strangers import describe_strangers_once
@@ -209,7 +210,9 @@ async def _store_draft(
         case Insert() if record.importance < (least := workspace.policy.merging.min_importance):
             return MemoryDeclined(_TOO_LITTLE.format(record.importance, least))
         case Insert() | Merge():
-            outcome = await _write(bank, record, decision, second, view, stated=stated)
+            outcome = await _write(
+                workspace, bank, record, decision, second, view=view, stated=stated
+            )
     if outcome is None:
         return None
     returns = outcome.record.content in outcome.repeats  # what it says of the user is news again
@@ -273,12 +276,13 @@ async def _keep(
 
 
 async def _write(
+    workspace: Workspace,
     bank: MemoryBank,
     new: Record,
     decision: Insert | Merge,
     second: RecordContext,
-    view: View,
     *,
+    view: View,
     stated: Stated | None,
 ) -> MemoryAdded | None:
     """Store the memory, or one in place of old ones; None if others have stored the same.
@@ -293,11 +297,10 @@ async def _write(
         notes = decision.notes + kept
         return MemoryAdded(new, replaced=new.supersedes, notes=notes, similar=decision.similar)
     composed = decision.text != new.content  # else nothing of the old ones is left to keep
-    whole = (
-        join_records(new, decision.olds, text=decision.text, writing=second)
-        if composed
-        else join_records(new, decision.olds)
-    )
+    whole = join_records(new, decision.olds)
+    if composed:
+        whole = join_records(new, decision.olds, text=decision.text, writing=second)
+        whole = await place_merge(workspace, view, decision.olds, whole, new.content)
     notes = await _keep(bank, [whole, new] if composed else [whole], stated, view)
     if notes is None:
         return None

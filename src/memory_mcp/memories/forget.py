@@ -1,7 +1,10 @@
 """Forgets one memory, and with it everything that repeats its words."""
 
+from typing import Final
+
 from memory_mcp.bootstrap.views import withdraw_removed
 from memory_mcp.domain import limits
+from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import MemoryForgotten, Skipped
 from memory_mcp.domain.record import Record
@@ -16,9 +19,15 @@ from memory_mcp.engine.recovery import drop_from_head
 from memory_mcp.engine.redaction import redact_with_note
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.hints import Value, name_id, name_memory, name_step
 from memory_mcp.profile import load_affected_facts, restore_facts
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text
-from memory_mcp.text.merge import ForgetPlan, find_parts, plan_forget, recompose
+from memory_mcp.text.merge import ForgetPlan, plan_forget, recompose
+
+_REPLACED_MAX: Final = 3
+"""What a memory was composed of is mostly two: more calls than a receipt is read for."""
+_QUOTED_CHARS_MAX: Final = 400
+"""A longer text is named and not repeated in the call that brings it back."""
 
 
 async def forget_memory(
@@ -27,8 +36,9 @@ async def forget_memory(
     """Erase one memory everywhere and for good, or hide it from this line on.
 
     Hidden and abandoned memories can be erased too. What was composed of the memory is erased
-    along with it, because it repeats its words; the other parts of that become visible again.
-    With a reason the statement counts as rejected: whoever states it again is told so.
+    along with it, because it repeats its words; the other parts of that become visible again. What
+    the memory itself replaced or was composed of stays hidden, and the notes say how each comes
+    back. With a reason the statement counts as rejected: whoever states it again is told so.
 
     The tombstone is durable before anything is erased, so the next start completes a cut.
 
@@ -65,13 +75,14 @@ async def forget_memory(
         await drop_from_head(workspace, tombstone.erases)
         notes = await bank.keep(tombstone)
         await bank.erase({target.id, *plan.along})
-        plan_notes = (*redacted, *_describe_plan(target, plan), *_describe_owner(workspace, target))
+        plan_notes = (*redacted, *_describe_plan(plan), *_describe_owner(workspace, target))
     else:
         tombstone = build_tombstone(target, reason, place, erase=False)
         notes = redacted + await bank.keep(tombstone)
     notes += await _write_rejection(workspace, timeline, target, tombstone, reason)
     notes += await restore_facts(workspace, bank, visible_again, facts)
     notes += await withdraw_removed(workspace, bank)
+    notes += await _describe_replaced(bank, target, view, erase=erase)
     notes += (*plan_notes, *await describe_pending(workspace))
     return MemoryForgotten(target.id, erased=erase, notes=notes)
 
@@ -99,11 +110,6 @@ async def _find_last_episode_key(bank: MemoryBank, target: Record, plan: ForgetP
 async def _plan_forget(bank: MemoryBank, target: Record, view: View) -> ForgetPlan:
     """What else is erased, stays hidden, or becomes visible again."""
     doomed = {target.id: target}
-    while missing := {id_ for r in doomed.values() for id_ in find_parts(r)} - doomed.keys():
-        found = await load_records(bank, sorted(missing))
-        doomed |= {record.id: record for record in found}
-        if len(found) < len(missing):  # a part was erased or lost before
-            break
     made = await load_records(bank, sorted(await bank.index.derived(doomed.keys())))
     doomed |= {record.id: record for record in made}
     sources = {id_ for record in doomed.values() for id_ in record.derived_from}
@@ -113,16 +119,38 @@ async def _plan_forget(bank: MemoryBank, target: Record, view: View) -> ForgetPl
     return plan_forget(target, doomed, known, visible, view)
 
 
-def _describe_plan(target: Record, plan: ForgetPlan) -> tuple[str, ...]:
+async def _describe_replaced(
+    bank: MemoryBank, target: Record, view: View, *, erase: bool
+) -> tuple[str, ...]:
+    """What the memory had replaced or was composed of, and what to call if that holds again."""
+    older = [each for each in await load_records(bank, list(target.supersedes)) if each.recalled]
+    held = await bank.index.visible([each.id for each in older], view)
+    hidden = [each for each in older if each.id not in held][:_REPLACED_MAX]
+    return tuple(_describe_hidden(each, erase=erase) for each in hidden)
+
+
+def _describe_hidden(older: Record, *, erase: bool) -> str:
+    says = [f"What it had replaced stays hidden: {name_id(older.id)}."]
+    if states_truth(older):  # what happened is not stated again
+        long = len(older.content) > _QUOTED_CHARS_MAX
+        labels: dict[str, Value] = {"kind": older.kind} if older.kind != "fact" else {}
+        labels |= {"scope": reach} if (reach := older.scope.reach) != "project" else {}
+        again = name_step("add_memory", content=... if long else older.content, **labels)
+        text = f" with its text ({name_memory(older.id)})" if long else ""
+        says.append(f"If that holds again, call {again}{text}.")
+    if erase:
+        says.append(
+            f"To erase that as well, call {name_step('forget_memory', memory_id=older.id)}."
+        )
+    return " ".join(says)
+
+
+def _describe_plan(plan: ForgetPlan) -> tuple[str, ...]:
     notes: list[str] = []
     if plan.along:
         notes.append(f"What repeats its words went along: {', '.join(plan.along)}.")
     if plan.back:
         notes.append(f"What else that was made of holds again: {', '.join(plan.back)}.")
-    if older := [id_ for id_ in target.supersedes if id_ in plan.older]:
-        notes.append(
-            f"Earlier versions are hidden, not erased; forget them as well: {', '.join(older)}."
-        )
     return tuple(notes)
 
 

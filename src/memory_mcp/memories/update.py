@@ -9,7 +9,7 @@ from memory_mcp.deduplication import find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import find_rejection
 from memory_mcp.domain.ids import RecordId
-from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded
+from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded, SimilarMemory
 from memory_mcp.domain.profile import LABELS, find_profile_field
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.search import Filters, View
@@ -22,6 +22,7 @@ from memory_mcp.engine.redaction import redact_draft, redact_with_note
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.hints import name_id
+from memory_mcp.memories.beside import place_copy, place_update
 from memory_mcp.profile import find_time_zone, sync_profile
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
@@ -97,6 +98,11 @@ async def _correct(
         "pinned": old.pinned if pinned is None else pinned,
     }
     record = record.model_copy(update=update)
+    rivals: tuple[SimilarMemory, ...] = ()
+    if pinned is None:
+        record, rivals = await place_update(workspace, view, old, record)
+    else:
+        record = await place_copy(workspace, view, old, record)
     notes = await bank.keep(record)
     if reason.strip() and record.statement != old.statement:
         # after the correction: a cut in between loses nothing
@@ -114,8 +120,9 @@ async def _correct(
         *await describe_line(workspace, record),
         *await describe_pending(workspace),
     )
-    memories = tuple(id_ for id_, each in replaced.items() if each.recalled)
-    return MemoryAdded(record, replaced=memories, notes=notes)
+    tombstones = {id_ for id_, each in replaced.items() if not each.recalled}
+    memories = tuple(id_ for id_ in record.supersedes if id_ not in tombstones)
+    return MemoryAdded(record, replaced=memories, notes=notes, similar=rivals)
 
 
 async def pin_memory(workspace: Workspace, memory_id: str, *, pinned: bool) -> AddOutcome:
@@ -178,7 +185,7 @@ async def _put_back(
         raise InvalidRequestError(f"{name_id(holds.id)} says the same, and holds.")
     replaced = {each.id: each for each in (old, *hiding, *same)}
     whole = {"supersedes": tuple(sorted(replaced)), "derived_from": old.derived_from}
-    record = record.model_copy(update=whole)
+    record = await place_copy(workspace, view, old, record.model_copy(update=whole))
     notes = await bank.keep(record)
     notes += await sync_profile(workspace, record, record.supersedes)
     notes += await withdraw_removed(workspace, bank)

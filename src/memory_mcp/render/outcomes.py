@@ -90,16 +90,20 @@ _EXAMPLES_MAX: Final = 3
 
 _JUDGE: Final = (
     "Those listed as similar are only near it. If it brings one of them up to date, call {} with "
-    "that id and this same text; otherwise nothing is to do."
+    "this and all else that one says; otherwise nothing is to do."
 )
 _RIVALS: Final = {
     "outdated": (
         "It contradicts {0} ({1}), which stays and is shown as outdated. If both hold, or a part "
-        "of that one does, give what still holds of it to {2}; otherwise nothing is to do."
+        "of that one does, call {2} with what still holds of it; otherwise nothing is to do."
     ),
     "disputed": (
-        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {3} "
-        "the wrong one, this one or that, with {2} or its like."
+        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {4} "
+        "the wrong one: that one with {2}, or this one with {3}."
+    ),
+    "beside": (
+        "{0} says otherwise ({1}), and both hold from now on. If one is wrong, correct that one "
+        "with {2}, or this one with {3}."
     ),
     "elsewhere": "Beside it, {0} does not stand on this commit ({1}), and stays as it is.",
 }
@@ -108,9 +112,9 @@ _KNOWN: Final = (
     "words, or with {} to replace that one."
 )
 _CONTRADICTS: Final = (
-    "It contradicts what held until now, which was replaced{}. If the old text is right, give it "
-    "to {}."
+    "It contradicts what held until now, which was replaced{}. If the old text is right, call {}."
 )
+_STORED: Final = "Stored."
 _WAITS: Final = (
     "The database is away. This waits safely on this machine and is stored when the database is "
     "back: do not repeat it. No search finds it until then."
@@ -167,10 +171,11 @@ def _render_decided(kept: Sequence[AddOutcome], dropped: int) -> Fields:
     """What became of the suggestions, each as a receipt of its own."""
     if dropped:
         return _answer(f"{pluralise(dropped, 'suggestion', 'suggestions')} dropped for good.")
-    return _answer(
-        f"{pluralise(len(kept), 'suggestion', 'suggestions')} kept.",
-        suggestions=[render_receipt(each) for each in kept],
-    )
+    receipts = [render_receipt(each) for each in kept]
+    count = sum(each["success"] for each in receipts)
+    notes = [each["message"] for each in receipts if each["message"] != _STORED]
+    message = f"{pluralise(count, 'suggestion', 'suggestions')} kept."
+    return _answer(message, notes, suggestions=receipts)
 
 
 def _render_captured(report: CaptureReport | SuggestionsDecided | MemoryReviewed) -> Fields:
@@ -190,7 +195,8 @@ def _render_captured(report: CaptureReport | SuggestionsDecided | MemoryReviewed
             message = f"{count} kept."
         case _:
             message = f"{count} suggested: named in the next context, kept if the user agrees."
-    return _answer(message, kept=kept, suggested=asked)
+    effects = [effect for each in report.added if (effect := describe_effect(each))]
+    return _answer(message, effects, kept=kept, suggested=asked)
 
 
 def _render_added(
@@ -251,26 +257,41 @@ def _render_added(
 
 
 def _describe_added(added: MemoryAdded) -> Iterator[str]:
-    yield "Merged with what was known about it." if added.merged else "Stored."
+    yield "Merged with what was known about it." if added.merged else _STORED
+    if added.redactions:
+        rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
+        yield f"Taken out before anything was written: {rules}."
+    if effect := describe_effect(added):
+        yield effect
+    if any(each.relation == "similar" for each in added.similar):
+        yield _JUDGE.format(name_step("update_memory", memory_id=..., content=...))
+
+
+def describe_effect(added: MemoryAdded) -> str:
+    """What it replaced and contradicts, with what to call; empty if nothing."""
+    return " ".join(_describe_effects(added))
+
+
+def _describe_effects(added: MemoryAdded) -> Iterator[str]:
     if added.replaced:
         texts = " / ".join(_shorten(text).rstrip(".") for text in added.repeats)
         repeats = f" and says all of it: {texts}" if texts else ""
         yield f"It takes the place of {', '.join(map(name_id, added.replaced))}{repeats}."
-    if added.redactions:
-        rules = ", ".join(f"{r.rule} at {r.at} of {r.field}" for r in added.redactions)
-        yield f"Taken out before anything was written: {rules}."
     if added.contradictions:
+        olds = {each.old for each in added.contradictions}
+        old = olds.pop() if len(olds) == 1 else ""
+        right = old if 0 < len(old) <= _SHOWN_CHARS_MAX else ...
         yield _CONTRADICTS.format(
             address(": tell the user if that may surprise them", ""),
-            name_step("update_memory", memory_id=added.record.id),
+            name_step("update_memory", memory_id=added.record.id, content=right),
         )
     correct = address("Ask the user, then correct", "Correct")
+    this = name_step("update_memory", memory_id=added.record.id, content=...)
     for each in added.similar:
         if each.relation != "similar":
-            step = name_step("update_memory", memory_id=each.record.id)
-            yield _RIVALS[each.relation].format(name_id(each.record.id), each.reason, step, correct)
-    if any(each.relation == "similar" for each in added.similar):
-        yield _JUDGE.format(name_step("update_memory", memory_id=...))
+            that = name_step("update_memory", memory_id=each.record.id, content=...)
+            named = name_id(each.record.id), each.reason
+            yield _RIVALS[each.relation].format(*named, that, this, correct)
 
 
 def _render_redactions(redactions: Sequence[Redaction]) -> list[Fields]:

@@ -31,6 +31,17 @@ async def list_disputes(
     workspace: Workspace, view: View, records: Sequence[Record]
 ) -> tuple[Dispute, ...]:
     """The pairs of one of these memories and a visible one, the newest first: each pair once."""
+    pairs, known = await load_bearing(workspace, view, records)
+    return await asyncio.to_thread(_list_disputes, pairs, known)
+
+
+async def load_bearing(
+    workspace: Workspace, view: View, records: Sequence[Record]
+) -> tuple[list[frozenset[RecordId]], dict[RecordId, Record]]:
+    """The pairs of one of these records and a visible memory of which one may bear on the other.
+
+    And all records of these pairs. The given ones need not be stored.
+    """
     stating = [record for record in records if states_truth(record)]
     outlines = {record.id: pack_outline(record) for record in stating}
     homes: dict[RecordId, MemoryBank] = {}
@@ -47,8 +58,7 @@ async def list_disputes(
         wanted = sorted(id_ for id_ in bearing if homes[id_] is bank)
         known |= {record.id: record for record in await load_records(bank, wanted)}
     away = list_elsewhere(workspace, known.values())
-    together = [pair for pair in pairs if len(pair & away) in (0, len(pair))]
-    return await asyncio.to_thread(_list_disputes, together, known)
+    return [pair for pair in pairs if len(pair & away) in (0, len(pair))], known
 
 
 async def find_outdated(

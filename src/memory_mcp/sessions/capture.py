@@ -33,6 +33,7 @@ from memory_mcp.domain.captures import (
     replace_states,
     withdraw_since,
 )
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import (
     AddOutcome,
     MemoryAdded,
@@ -41,18 +42,21 @@ from memory_mcp.domain.outcomes import (
     Skipped,
 )
 from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import View
 from memory_mcp.domain.sessions import SessionEnded, Turn
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.git import choose_segment
-from memory_mcp.engine.head import load_head, load_head_to_write
-from memory_mcp.engine.records import find_moves_back
+from memory_mcp.engine.head import load_head, load_head_to_write, make_view
+from memory_mcp.engine.records import find_moves_back, load_records
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
 from memory_mcp.hints import name_step
 from memory_mcp.memories.add import add_memory, is_known
+from memory_mcp.memories.beside import find_rivals
 from memory_mcp.ports import LanguageModel
 from memory_mcp.render.block import Section
+from memory_mcp.render.outcomes import describe_effect
 from memory_mcp.text.capture import (
     MESSAGE_CHARS_MAX,
     TURNS_MAX,
@@ -108,17 +112,21 @@ async def capture_turns(
     noted: list[Suggestion] = []
     for capture in fresh:
         state: SuggestionState = "waiting"
+        memory = ""
         if mode == "auto" and capture.sure:
             outcome = await _keep(workspace, capture)
-            kept += [outcome] if isinstance(outcome, MemoryAdded) else []
+            if isinstance(outcome, MemoryAdded):
+                kept.append(outcome)
+                memory = outcome.record.id
             state = "kept" if isinstance(outcome, MemoryAdded | MemoryWaiting) else "decided"
         elif await is_known(workspace, _make_draft(capture)):
             state = "decided"
-        noted.append(_make_suggestion(workspace, capture, head.timeline).moved_to(state))
+        said = _make_suggestion(workspace, capture, head.timeline, memory)
+        noted.append(said.moved_to(state))
     if noted:
         await _change(workspace, partial(add_new, more=noted))
     suggested = tuple(each.capture for each in noted if each.state == "waiting")
-    return CaptureReport(mode, tuple(each.record for each in kept), suggested)
+    return CaptureReport(mode, tuple(kept), suggested)
 
 
 async def capture_heard(workspace: Workspace) -> None:
@@ -167,6 +175,7 @@ async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Se
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     facts = [_KEPT.format(_quote(told))] if told else []
     alone = _ONE_ALONE if len(asked) > 1 else ""
+    facts += await _describe_effects(workspace, told, make_view(workspace, timeline))
     facts += [_OFFER.format(_quote(asked), alone)] if asked else []
     return [Section(_HEADING, facts=tuple(facts), firm=True)]
 
@@ -332,7 +341,24 @@ async def _keep(workspace: Workspace, capture: Capture) -> AddOutcome:
         return MemoryDeclined(f"cannot be stored: {error}")
 
 
-def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline) -> Suggestion:
+async def _describe_effects(
+    workspace: Workspace, told: Sequence[Suggestion], view: View
+) -> list[str]:
+    """What each of these that was kept replaced and contradicts, where it still holds."""
+    named = {RecordId(each.memory): _quote([each]) for each in told if each.memory}
+    found: list[str] = []
+    for bank in workspace.banks if named else ():
+        for record in await load_records(bank, sorted(await bank.index.visible(named, view))):
+            rivals = await find_rivals(workspace, view, record)
+            added = MemoryAdded(record, replaced=record.supersedes, similar=rivals)
+            if effect := describe_effect(added):
+                found.append(f"{named[record.id]}: {effect}")
+    return found
+
+
+def _make_suggestion(
+    workspace: Workspace, capture: Capture, timeline: Timeline, memory: str
+) -> Suggestion:
     branch = workspace.caller.branch
     return Suggestion(
         digest=digest_statement(capture.statement),
@@ -345,6 +371,7 @@ def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline)
         branch=branch,
         segment=choose_segment(workspace, timeline),
         session=workspace.origin().session,
+        memory=memory,
     )
 
 

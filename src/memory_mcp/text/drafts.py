@@ -231,7 +231,7 @@ def build_exclusion(
 
 
 def correct_record(old: Record, content: str, title: str, writing: RecordContext) -> Record:
-    """The record that supersedes another one with a corrected text."""
+    """The record that supersedes another one with a corrected text, said now."""
     return old.model_copy(
         update={
             "id": writing.id,
@@ -242,6 +242,7 @@ def correct_record(old: Record, content: str, title: str, writing: RecordContext
             "lineage": Lineage() if old.durable else writing.lineage,
             "supersedes": (old.id,),
             "derived_from": (),
+            "stated_at": None,
             "scope": old.scope.written_by(writing.scope.user),
             "origin": writing.origin,
             "created_at": writing.at,
@@ -274,6 +275,7 @@ def join_records(
                 : limits.CITES_MAX
             ],
             "supersedes": replaced,
+            "holds_beside": tuple(dict.fromkeys(id_ for one in olds for id_ in one.holds_beside)),
         }
     )
     if not text or writing is None:

@@ -6,7 +6,8 @@ that it followed in the new text. The rest is kept byte for byte. Code, tables a
 composed. Composing twice gives the same text: `compose(compose(a, b), b) == compose(a, b)`.
 
 A composed memory repeats the words of its parts. To forget one part is to forget the whole; the
-other parts come back, as one memory again if there are several.
+other parts come back, as one memory again if there are several. To forget the whole is to forget
+what it says in the place of its parts: these stay hidden, as what a correction replaced does.
 """
 
 import re
@@ -259,8 +260,8 @@ def plan_forget(
 ) -> ForgetPlan:
     """Plan what becomes of the parts of `target`, and of the memories derived from it.
 
-    `doomed` are the target, its parts, and everything derived from these; `known` are the sources
-    of all of them; `visible` are those of `doomed` that hold now.
+    `doomed` are the target and everything derived from it; `known` are the sources of all of them;
+    `visible` are those of `doomed` that hold now.
     """
     taken_over = {id_ for record in doomed.values() for id_ in record.supersedes}
     older: dict[RecordId, None] = {}
@@ -269,10 +270,13 @@ def plan_forget(
     for record in sorted(doomed.values(), key=lambda record: record.id):
         if record.kind == "exclusion":  # what it hid is no older version, and comes back
             continue
-        older.update(dict.fromkeys(set(record.supersedes) - set(record.derived_from)))
-        if not find_parts(record):  # it never took the place of what it was drawn from
+        own = record.id == target.id  # what it was composed of is as old as what it replaced
+        older.update(
+            dict.fromkeys(set(record.supersedes) - (set() if own else set(record.derived_from)))
+        )
+        if own or not find_parts(record):  # it never took the place of what it was drawn from
             continue
-        left = _find_parts_left(record, doomed, known)
+        left = _find_parts_left(record, target, doomed, known)
         if record.id in visible:
             back.update(dict.fromkeys(part.id for part in left))
             if len(left) > 1:
@@ -306,6 +310,8 @@ def recompose(whole: Record, parts: Sequence[Record], writing: RecordContext) ->
             "lineage": whole.lineage,
             "supersedes": ids,
             "derived_from": ids,
+            "stated_at": max(part.moment for part in parts),
+            "holds_beside": tuple(dict.fromkeys(b for part in parts for b in part.holds_beside)),
             "origin": writing.origin,
             "created_at": writing.at,
         }
@@ -317,15 +323,19 @@ def _compose_both(old: str | None, new: str) -> str | None:
 
 
 def _find_parts_left(
-    whole: Record, doomed: Mapping[RecordId, Record], known: Mapping[RecordId, Record]
+    whole: Record,
+    target: Record,
+    doomed: Mapping[RecordId, Record],
+    known: Mapping[RecordId, Record],
 ) -> list[Record]:
-    """The parts that stay, those of its parts included, oldest first."""
+    """The parts that stay, those of its parts but the target included, oldest first."""
     left: dict[RecordId, Record] = {}
     waiting = list(whole.derived_from)
     while waiting:
         part = waiting.pop()
         if part in doomed:
-            waiting.extend(doomed[part].derived_from)
+            if part != target.id:
+                waiting.extend(doomed[part].derived_from)
         elif part in known:
             left[part] = known[part]
     return [left[id_] for id_ in sorted(left)]

@@ -36,14 +36,16 @@ def mark_truths(
     replaces: Callable[[Record, Record], bool] | None = None,
     outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> Marks:
-    """Compare every two of these memories: what was written later is newer.
+    """Compare every two of these memories: what was said later is newer, unless both hold.
 
     `replaces` says whether the second of two answers a question anew that the first one answered.
     Where the outlines of both are known, they are compared only if these leave it open.
     """
     marks = Marks()
-    stating = sorted(filter(states_truth, records), key=lambda r: (r.created_at, r.id))
+    stating = sorted(filter(states_truth, records), key=lambda r: (r.moment, r.id))
     for older, newer in combinations(stating, 2):
+        if older.holds_with(newer):
+            continue
         old, new = join_title(older, newer), join_title(newer, older)
         match compare_statements(old, new) if _may_bear(older, newer, outlines) else None:
             case Outdates():
@@ -85,7 +87,7 @@ def drop_outdated(
     again.
     """
     records = {record.id: record for found in sections.values() for record in found}
-    stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.created_at, r.id))
+    stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.moment, r.id))
     outdated = set[RecordId]()
     for part in ([r for r in stating if r.id not in away], [r for r in stating if r.id in away]):
         outdated |= _find_outdated(part, outlines, comparisons or Comparisons())
@@ -108,7 +110,8 @@ def _find_outdated(
     for at, older in enumerate(stating):
         later = range(at + 1, len(order)) if at in new else [each for each in new if each > at]
         for after in later:
-            if may_bear(outlined[at], outlined[after]):
+            apart = older.holds_with(stating[after])
+            if not apart and may_bear(outlined[at], outlined[after]):
                 texts = join_title(older, stating[after]), join_title(stating[after], older)
                 if isinstance(compare_statements(*texts), Outdates):
                     outdated.add((order[at], order[after]))
@@ -120,7 +123,8 @@ def _find_outdated(
 
 def _make_key(record: Record) -> str:
     """The digest of all that a comparison of the memory with another one depends on."""
-    made = json.dumps([record.id, format_time(record.created_at), record.title, record.content])
+    moment, beside = format_time(record.moment), (*record.holds_beside, *record.supersedes)
+    made = json.dumps([record.id, moment, record.title, record.content, beside])
     return hashlib.sha256(made.encode()).hexdigest()[:_KEY_DIGITS]
 
 
