@@ -186,6 +186,16 @@ async def test_what_the_user_takes_back_is_neither_asked_about_nor_kept() -> Non
         assert RULE in await prompted(workspace)
 
 
+async def test_what_holds_in_every_project_is_taken_back_as_well() -> None:
+    """It stands with what is the user's own."""
+    workspace = at_work("auto")
+    everywhere = "don't add a dependency without asking me. That goes for all my projects."
+    assert len((await said(workspace, everywhere)).kept) == 1
+    await said(workspace, everywhere, TAKEN_BACK)
+
+    assert await kept(workspace) == []
+
+
 async def test_what_was_known_before_is_not_taken_back() -> None:
     """What is taken back is what was said, not what was kept in another way."""
     workspace = at_work()

@@ -271,7 +271,7 @@ async def _take_back(workspace: Workspace, unmeant: Sequence[Capture]) -> tuple[
     What another session kept as well stays: there it was meant.
     """
     session = workspace.origin().session
-    digests = {digest_statement(each.statement): each for each in unmeant}
+    digests = {digest_statement(each.statement): each for each in reversed(unmeant)}
     captured = [each for each in await _load(workspace) if each.digest in digests]
     there = [each for each in captured if each.session == session]
     if not there:

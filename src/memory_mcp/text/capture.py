@@ -140,7 +140,7 @@ def find_captures(turns: Sequence[Turn], turns_max: int = TURNS_MAX) -> tuple[Ca
 
 
 def find_retracted(turns: Sequence[Turn]) -> tuple[Capture, ...]:
-    """What the user's last turn takes back of the one before it.
+    """What the user's last turn takes back of the one before it, the likeliest first.
 
     Whoever looked at that one may have seen it without what was said before.
     """
