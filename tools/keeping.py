@@ -50,6 +50,8 @@ HANDS: Final = {
         *(DATA / half / "fresh5-talk.json" for half in ("open", "closed")),
     ),
     "fresh6": (DATA / "open" / "fresh6-talk.json", DATA / "closed" / "fresh6-talk.json"),
+    "fresh7": (DATA / "open" / "fresh7-talk.json",),
+    "fresh10": (DATA / "open" / "fresh10-talk.json",),
     "our own": (ROOT / "tests" / "data" / "talk_of_our_own.json",),
     **{
         path.stem: (path,)
@@ -118,6 +120,16 @@ def read_cases(paths: Iterable[Path]) -> list[tuple[bool, Case]]:
         for side, cases in json.loads(path.read_text("utf-8")).items()
         for case in cases
     ]
+
+
+def read_messages(paths: Iterable[Path]) -> list[Message]:
+    """The messages that teach something.
+
+    Of one whose fact was noted in words that none of its sentences holds, in another language say,
+    nobody can tell which sentence is worth keeping.
+    """
+    every = [(worth, read_case(worth, case)) for worth, case in read_cases(paths)]
+    return [message for worth, message in every if message.worth == worth]
 
 
 def read_case(worth: bool, case: Case) -> Message:  # noqa: FBT001  # as the cases come
@@ -353,9 +365,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Learn what is worth keeping.")
     parser.add_argument("--judge", action="store_true")
     given = parser.parse_args()
-    messages = {
-        name: [read_case(*each) for each in read_cases(paths)] for name, paths in HANDS.items()
-    }
+    messages = {name: read_messages(paths) for name, paths in HANDS.items()}
     more = read_more()
     if given.judge:
         judge_hands(messages, more)

@@ -47,8 +47,8 @@ PAIRS: Final = (
       for half in ("open", "closed")),
     *(f"train/t{n}-" for n in (1, 5, 9)),
 )  # fmt: skip
-LATEST: Final = "fresh10-"
-"""The hand by which the whole is judged: nothing is learnt of what it wrote."""
+LATEST: Final = ("fresh10-", "fresh11-")
+"""The hands by which the whole is judged: nothing is learnt of what they wrote."""
 OTHER_PROJECT: Final = "open/statements_biolab"
 """What is there beside the pairs of a hand that wrote no project."""
 NOTES: Final = "agent"

@@ -58,6 +58,38 @@ def test_auto_says_what_was_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert said["message"] == "1 statement kept."
 
 
+def test_auto_says_what_it_only_suggests(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said to be kept that is not."""
+    monkeypatch.setenv("MEMORY_CAPTURE", "auto")
+    turn = {"role": "user", "content": "We use pnpm in this project. now fix line 3"}
+    said = as_json(run, "capture", json.dumps([turn]))
+
+    assert said["kept"] == []
+    assert said["message"].startswith("1 statement suggested: ")
+    assert run("list")[1] == "No visible memory matches.\n"
+
+
+def test_what_is_taken_back_is_said_and_gone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A joke is no memory."""
+    monkeypatch.setenv("MEMORY_CAPTURE", "auto")
+    as_json(run, "capture", TURNS)
+    turns = [*json.loads(TURNS), {"role": "user", "content": "Forget that, I was joking."}]
+    said = as_json(run, "capture", json.dumps(turns))
+
+    assert said["message"] == "1 statement taken back: the user did not mean it."
+    assert said["retracted"] == [RULE]
+    assert RULE not in run("list")[1]
+
+
+def test_a_look_at_the_context_does_not_use_up_the_suggestion(run: Run) -> None:
+    """It is the agent's to be named, however often the user looks."""
+    as_json(run, "capture", TURNS)
+
+    assert RULE in run("context")[1]
+    assert RULE in run("context")[1]
+    assert as_json(run, "suggestions", "keep")["message"] == "1 suggestion kept."
+
+
 def test_a_meta_session_is_told_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads, and keeps nothing."""
     monkeypatch.setenv("MEMORY_MODE", "meta")

@@ -10,7 +10,12 @@ import pytest
 from paths import DATA, ROOT
 
 from memory_mcp.domain.sessions import Turn
-from memory_mcp.text.capture import find_captures, list_candidates, needs_context
+from memory_mcp.text.capture import (
+    find_captures,
+    find_retracted,
+    list_candidates,
+    needs_context,
+)
 
 SETS = {
     "open": ROOT / "benchmarks" / "data" / "open" / "talk.json",
@@ -246,3 +251,105 @@ def test_what_something_is_called_is_kept(said: str) -> None:
 def test_what_is_for_the_next_time_or_happens_names_nothing(said: str) -> None:
     """A rule for one occasion, and calls of code."""
     assert captured(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "taken_back", "instead"),
+    [
+        ("We decided to use Kafka for events.", "Sorry, I meant NATS.", []),
+        ("I prefer short commit messages.", "Forget that, I was joking.", []),
+        ("We always squash merges.", "No wait, scratch that: we always rebase before merging.",
+         ["We always rebase before merging."]),
+        ("We always squash merges.", "No wait, we always rebase before merging.",
+         ["We always rebase before merging."]),
+        ("Wir nutzen immer Kafka für Events.", "Quatsch, ich meinte NATS.", []),
+        ("Wir nutzen immer Kafka für Events.", "Quatsch, wir nutzen immer NATS für Events.",
+         ["Wir nutzen immer NATS für Events."]),
+        ("Wir mergen bei uns nie am Freitag.", "War nur ein Scherz, vergiss das bitte wieder.", []),
+        ("Wir mergen bei uns nie am Freitag.", "vergiss das", []),
+    ],
+)  # fmt: skip
+def test_what_the_user_takes_back_is_not_captured(
+    said: str, taken_back: str, instead: list[str]
+) -> None:
+    """In the next turn, or right behind it; what replaces it may be, without the taking back."""
+    turns = [Turn("user", said), Turn("user", taken_back)]
+
+    assert captured(said) == [said.replace("I prefer", "The user prefers")]
+    assert captured(said, "A: Done.", taken_back) == instead
+    assert captured(f"{said} {taken_back}") == instead
+    assert captured(said)[0] in [each.statement for each in find_retracted(turns)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["no wait, fix line 4 instead", "don't forget that", "I meant to tell you, the build is green",
+     "never forget this: tests first", "Was meinst du?", "ok"],
+)  # fmt: skip
+def test_only_a_retraction_takes_something_back(said: str) -> None:
+    """Another step of the work, or a stress on what was said, does not."""
+    rule = "We always squash before merging here."
+
+    assert captured(rule, said)[:1] == [rule]
+    assert find_retracted([Turn("user", rule), Turn("user", said)]) == ()
+    assert find_retracted([Turn("user", said)]) == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Here is the content of the file rules.txt: We always rebase. We prefer tabs.",
+        "Pasted from Slack - Tom: we always release on Mondays",
+        "Slack - Tom: we always release on Mondays",
+        "Hier ist der Inhalt der Datei regeln.txt: Wir rebasen immer vor dem Merge.",
+        "Aus Slack kopiert - Tom: wir releasen immer montags",
+        "Auszug aus dem Vertrag: Wir liefern immer montags.",
+    ],
+)
+def test_a_text_that_is_announced_is_not_the_user_s_own(said: str) -> None:
+    """On the same line too: a file's, or somebody else's."""
+    assert captured(said) == []
+    assert captured(f"We always squash before merging here. {said}") == [
+        "We always squash before merging here."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Merke dir bitte, dass wir immer UTC benutzen.", "Wir benutzen immer UTC."),
+        ("Merk dir: Wir benutzen immer UTC.", "Wir benutzen immer UTC."),
+        ("Merk dir, dass der Port 2575 ist.", "Der Port ist 2575."),
+        ("Denk dran, dass wir Logs nach 30 Tagen abschneiden, sonst wird die Platte voll.",
+         "Wir schneiden Logs nach 30 Tagen ab, sonst wird die Platte voll."),
+        ("Merke dir, dass immer nur Anna deployt, die anderen nie.",
+         "Immer nur Anna deployt, die anderen nie."),
+        ("Wir deployen grundsätzlich nie freitags, das merk dir bitte.",
+         "Wir deployen grundsätzlich nie freitags."),
+        ("We deploy from main on Tuesdays. Remember that.", "We deploy from main on Tuesdays."),
+        ("Remember that we use pnpm.", "We use pnpm."),
+    ],
+)  # fmt: skip
+def test_the_request_to_keep_it_is_left_out(said: str, kept: str) -> None:
+    """Before it or behind it: what is kept reads as if it had been said alone."""
+    (found,) = find_captures([Turn("user", said)])
+
+    assert (found.statement, found.sure) == (kept, True)
+
+
+@pytest.mark.parametrize(
+    ("proposed", "assent", "decided"),
+    [
+        ("I propose we use NATS for messaging.", "Agreed, let's do that.",
+         "Agreed: we use NATS for messaging."),
+        ("Ich schlage NATS für das Messaging vor.", "Einverstanden, so machen wir das.",
+         "Vereinbart: NATS für das Messaging."),
+        ("Ich schlage vor, wir nehmen SQLite.", "Einverstanden",
+         "Vereinbart: wir nehmen SQLite."),
+    ],
+)  # fmt: skip
+def test_what_was_agreed_is_said_without_who_proposed_it(
+    proposed: str, assent: str, decided: str
+) -> None:
+    """The "I" of a proposal is the assistant's, and it is no part of the decision."""
+    assert captured(f"A: {proposed}", assent) == [decided]

@@ -168,6 +168,71 @@ async def test_auto_keeps_at_once_and_says_so_once() -> None:
     assert second == ""
 
 
+TAKEN_BACK = "sorry, forget that, I was joking. now fix line 3"
+
+
+async def test_what_the_user_takes_back_is_neither_asked_about_nor_kept() -> None:
+    """Whether it waits, or was kept at once; said again, it is new."""
+    for mode in ("suggest", "auto"):
+        workspace = at_work(mode)
+        await said(workspace, OTHER)
+        await said(workspace, SAID)
+        report = await said(workspace, SAID, TAKEN_BACK)
+
+        assert (report.kept, report.suggested, report.retracted) == ((), (), (RULE,))
+        assert RULE not in await prompted(workspace)
+        assert [RULE in line for line in await kept(workspace)] == [False] * (mode == "auto")
+        assert (await said(workspace, SAID)).retracted == ()
+        assert RULE in await prompted(workspace)
+
+
+async def test_what_holds_in_every_project_is_taken_back_as_well() -> None:
+    """It stands with what is the user's own."""
+    workspace = at_work("auto")
+    everywhere = "don't add a dependency without asking me. That goes for all my projects."
+    assert len((await said(workspace, everywhere)).kept) == 1
+    await said(workspace, everywhere, TAKEN_BACK)
+
+    assert await kept(workspace) == []
+
+
+async def test_what_was_known_before_is_not_taken_back() -> None:
+    """What is taken back is what was said, not what was kept in another way."""
+    workspace = at_work()
+    await memories.add_memory(workspace, Draft(content=RULE, kind="convention"))
+    await said(workspace, SAID)
+    await said(workspace, SAID, TAKEN_BACK)
+
+    assert [RULE in line for line in await kept(workspace)] == [True]
+
+
+async def test_the_prompt_that_takes_it_back_is_not_told_of_it() -> None:
+    """By the hook, with the transcript for what was said before."""
+    workspace = at_work()
+    assert isinstance(workspace.inbox, MemoryInbox)
+    message = {"type": "user", "message": {"role": "user", "content": SAID}}
+    workspace.inbox.transcripts["/t.jsonl"] = json.dumps(message).encode()
+    await prompted(workspace, SAID, "/t.jsonl")
+
+    assert await prompted(workspace, TAKEN_BACK, "/t.jsonl") == ""
+    assert await prompted(workspace) == ""
+    assert await listed(workspace) == []
+
+
+async def test_a_look_by_the_user_leaves_it_to_be_named_to_the_agent() -> None:
+    """Whoever lists it may decide it, and the agent is told of it all the same."""
+    workspace = at_work()
+    await said(workspace, SAID)
+    assert await listed(workspace) == [RULE]
+    looked = await sessions.memory_context(workspace, to_user=True)
+    assert isinstance(looked, Block)
+    assert OFFERED in looked.text
+
+    assert RULE in await prompted(workspace)
+    assert await prompted(workspace) == ""
+    assert await listed(workspace) == [RULE]
+
+
 async def test_auto_asks_where_it_is_not_sure() -> None:
     """A memory that nobody looked at must be worth it; a suggestion costs a word."""
     workspace = at_work("auto")

@@ -30,7 +30,9 @@ _BUDGET: Final = whole_within(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)
 
 async def context(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the block that opens a session or goes with a task."""
-    block = await sessions.memory_context(workspace, args.task, args.budget_tokens, args.since)
+    block = await sessions.memory_context(
+        workspace, args.task, args.budget_tokens, args.since, to_user=True
+    )
     if isinstance(block, Skipped):
         return block
     fields = {"success": True, "context": block.text, "tokens": block.tokens,

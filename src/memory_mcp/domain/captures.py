@@ -1,6 +1,6 @@
 """What is captured of the user's words, and what waits for the user's agreement."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -56,9 +56,9 @@ class Capture:
         return _IMPORTANCE[self.category]
 
 
-SuggestionState = Literal["waiting", "named", "passed", "kept", "decided"]
-"""Not shown yet; shown last, without an answer; passed over, as others were shown since; kept and
-not said yet; nothing is left to do."""
+SuggestionState = Literal["waiting", "listed", "named", "passed", "kept", "decided"]
+"""Not shown yet; shown to the user alone, who may decide it; shown last, without an answer; passed
+over, as others were shown since; kept and not said yet; nothing is left to do."""
 
 
 class Suggestion(FrozenModel):
@@ -133,6 +133,15 @@ def ask_again(known: Suggestions, statement: str, user: str) -> Suggestions:
     )
 
 
+def withdraw(known: Suggestions, digests: Collection[str], session: str, user: str) -> Suggestions:
+    """Without these of the session: said again, they are new."""
+    return tuple(
+        each
+        for each in known
+        if not (each.digest in digests and each.session == session and each.user == user)
+    )
+
+
 def withdraw_since(known: Suggestions, session: str, since: datetime) -> Suggestions:
     """Without what the session said from that moment on and nobody has answered."""
     return tuple(
@@ -149,11 +158,15 @@ def digest_statement(statement: str) -> str:
 
 @frozen
 class CaptureReport:
-    """What became of the turns: kept as memories, or suggested. `mode` says who decides."""
+    """What became of the turns: kept as memories, or suggested. `mode` says who decides.
+
+    `retracted` is what the user took back of what was captured before.
+    """
 
     mode: CaptureMode
     added: tuple[MemoryAdded, ...] = ()
     suggested: tuple[Capture, ...] = ()
+    retracted: tuple[str, ...] = ()
 
     @property
     def kept(self) -> tuple[Record, ...]:

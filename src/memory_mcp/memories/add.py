@@ -136,16 +136,31 @@ async def is_known(workspace: Workspace, draft: Draft) -> bool:
     prepared = await prepare_draft(workspace, draft)
     if isinstance(prepared, MemoryDeclined):
         return True
-    draft, _ = prepared
+    bank, view, record, same = await _find_same(workspace, prepared[0])
+    until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
+    decision = await decide_duplicate(workspace, bank, record, same, view=view, until=until)
+    return isinstance(decision, Skip | Refuse)
+
+
+async def find_stated(workspace: Workspace, draft: Draft) -> list[Record]:
+    """The visible memories that say exactly this, where it would be stored."""
+    prepared = await prepare_draft(workspace, draft)
+    if isinstance(prepared, MemoryDeclined):
+        return []
+    _, _, _, same = await _find_same(workspace, prepared[0])
+    return [record for record in same if record.recalled]
+
+
+async def _find_same(
+    workspace: Workspace, draft: Draft
+) -> tuple[MemoryBank, View, Record, list[Record]]:
+    """Where a draft would be stored and as what, and what says exactly the same."""
     bank = workspace.bank_of(draft.reach)
     now = workspace.clock.now()
     timeline = (await load_head(workspace)).timeline
     view = make_view(workspace, timeline)
     record = build_record(draft, make_writing(workspace, timeline, now))
-    same = await find_exact_matches(workspace, bank, record, view)
-    until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
-    decision = await decide_duplicate(workspace, bank, record, same, view=view, until=until)
-    return isinstance(decision, Skip | Refuse)
+    return bank, view, record, await find_exact_matches(workspace, bank, record, view)
 
 
 async def _store_once(

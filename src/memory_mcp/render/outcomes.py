@@ -187,16 +187,20 @@ def _render_captured(report: CaptureReport | SuggestionsDecided | MemoryReviewed
         return _render_decided(report.kept, report.dropped)
     kept = [{"memoryId": each.id, "content": each.content} for each in report.kept]
     asked = [{"content": each.statement, "category": each.category} for each in report.suggested]
-    count = pluralise(len(kept or asked), "statement", "statements")
-    match report.mode:
-        case _ if not kept and not asked:
-            message = "The user said nothing new that is worth keeping."
-        case "auto":
-            message = f"{count} kept."
-        case _:
-            message = f"{count} suggested: named in the next context, kept if the user agrees."
+    counts = {
+        "{} taken back: the user did not mean it.": len(report.retracted),
+        "{} kept.": len(kept),
+        "{} suggested: named in the next context, kept if the user agrees.": len(asked),
+    }
+    told = [
+        says.format(pluralise(many, "statement", "statements"))
+        for says, many in counts.items()
+        if many
+    ]
+    message = " ".join(told) or "The user said nothing new that is worth keeping."
     effects = [effect for each in report.added if (effect := describe_effect(each))]
-    return _answer(message, effects, kept=kept, suggested=asked)
+    retracted = list(report.retracted)
+    return _answer(message, effects, kept=kept, suggested=asked, retracted=retracted)
 
 
 def _render_added(

@@ -31,6 +31,7 @@ from memory_mcp.domain.captures import (
     digest_statement,
     drop_expired,
     replace_states,
+    withdraw,
     withdraw_since,
 )
 from memory_mcp.domain.ids import RecordId
@@ -52,8 +53,9 @@ from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
 from memory_mcp.hints import name_step
-from memory_mcp.memories.add import add_memory, is_known
+from memory_mcp.memories.add import add_memory, find_stated, is_known
 from memory_mcp.memories.beside import find_rivals
+from memory_mcp.memories.forget import forget_memory
 from memory_mcp.ports import LanguageModel
 from memory_mcp.render.block import Section
 from memory_mcp.render.outcomes import describe_effect
@@ -61,6 +63,7 @@ from memory_mcp.text.capture import (
     MESSAGE_CHARS_MAX,
     TURNS_MAX,
     find_captures,
+    find_retracted,
     is_typed_command,
     list_candidates,
     needs_context,
@@ -68,6 +71,7 @@ from memory_mcp.text.capture import (
 from memory_mcp.text.transcript import read_turns
 
 _LOG: Final = logging.getLogger("memory_mcp.capture")
+_TAG: Final = "captured"
 _HEADING: Final = "From what the user said"
 _OFFER: Final = (
     "Kept if you agree: {} (ask the user in passing; then "
@@ -75,6 +79,11 @@ _OFFER: Final = (
 )
 _ONE_ALONE: Final = "; content: words of one, to decide it alone"
 _KEPT: Final = "Kept just now: {} (say so in passing; forget_memory takes it back)"
+_UNNAMED: Final = ("waiting", "listed")
+"""Not named to an agent yet."""
+_NAMED: Final = ("named", "passed")
+_SHOWN: Final = ("listed", "named")
+"""What a word of the user's is about."""
 _NAMED_MAX: Final = 3
 """More is a list to be worked through; the others follow with the next prompt."""
 _NAMED_CHARS_MAX: Final = 160
@@ -100,12 +109,13 @@ async def capture_turns(
         return skipped
     if mode == "off":
         return Skipped("Nothing was captured: MEMORY_CAPTURE is off.")
-    found = await _find_captures(workspace, turns, turns_max)
-    if not found:
+    found, unmeant = await _find_captures(workspace, turns, turns_max)
+    if not found and not unmeant:
         return CaptureReport(mode)
     head = await load_head_to_write(workspace)
+    retracted = await _take_back(workspace, unmeant)
     if at is not None and await find_moves_back(workspace, head, at):
-        return CaptureReport(mode)
+        return CaptureReport(mode, retracted=retracted)
     known = {each.digest for each in await _load(workspace)}
     fresh = [each for each in found if digest_statement(each.statement) not in known]
     kept: list[MemoryAdded] = []
@@ -126,7 +136,7 @@ async def capture_turns(
     if noted:
         await _change(workspace, partial(add_new, more=noted))
     suggested = tuple(each.capture for each in noted if each.state == "waiting")
-    return CaptureReport(mode, tuple(kept), suggested)
+    return CaptureReport(mode, tuple(kept), suggested, retracted)
 
 
 async def capture_heard(workspace: Workspace) -> None:
@@ -155,8 +165,13 @@ def note_prompt(workspace: Workspace, prompt: str, session: str, transcript: str
     prompts.came.set()
 
 
-async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Section]:
-    """The section that names what was captured, once: what was kept, and what waits for a word."""
+async def bring_up_captures(
+    workspace: Workspace, timeline: Timeline, *, to_user: bool = False
+) -> list[Section]:
+    """The section that names what was captured, once: what was kept, and what waits for a word.
+
+    `to_user`: the user alone sees it, so that it is still to be named to the agent.
+    """
     if workspace.policy.capture == "off" or refuse_writes(workspace):
         return []
     here = [
@@ -165,13 +180,15 @@ async def bring_up_captures(workspace: Workspace, timeline: Timeline) -> list[Se
         if each.is_open and _holds_here(workspace, each, timeline)
     ]
     told = [each for each in here if each.state == "kept"][:_NAMED_MAX]
-    asked = [each for each in here if each.state == "waiting"][:_NAMED_MAX]
+    asked = [each for each in here if each.state in _UNNAMED][:_NAMED_MAX]
     if not told and not asked:
         return []
-    states: dict[str, SuggestionState] = {each.digest: "decided" for each in told}
-    if asked:  # a word that comes now is about these
-        states |= {each.digest: "passed" for each in here if each.state == "named"}
-    states |= {each.digest: "named" for each in asked}
+    states: dict[str, SuggestionState] = {}
+    if not to_user:
+        states = {each.digest: "decided" for each in told}
+        if asked:  # a word that comes now is about these
+            states |= {each.digest: "passed" for each in here if each.state == "named"}
+    states |= {each.digest: "listed" if to_user else "named" for each in asked}
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     facts = [_KEPT.format(_quote(told))] if told else []
     alone = _ONE_ALONE if len(asked) > 1 else ""
@@ -188,10 +205,12 @@ async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skippe
     here = [
         each
         for each in await _load(workspace)
-        if each.state in ("waiting", "named", "passed") and _holds_here(workspace, each, timeline)
+        if each.state in (*_UNNAMED, *_NAMED) and _holds_here(workspace, each, timeline)
     ]
-    if any(each.state != "named" for each in here) and not refuse_writes(workspace):
-        states: dict[str, SuggestionState] = {each.digest: "named" for each in here}
+    states: dict[str, SuggestionState] = {
+        each.digest: "listed" if each.state in _UNNAMED else "named" for each in here
+    }
+    if any(each.state not in _SHOWN for each in here) and not refuse_writes(workspace):
         await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     return tuple(each.capture for each in here)
 
@@ -212,7 +231,7 @@ async def decide_suggestions(
     asked = [
         each
         for each in await _load(workspace)
-        if each.state == "named" or (only.strip() and each.state == "passed")
+        if each.state in _SHOWN or (only.strip() and each.state in _NAMED)
         if _holds_here(workspace, each, timeline)
         if only.strip().casefold() in each.statement.casefold()
     ]
@@ -255,18 +274,42 @@ async def withdraw_captures(workspace: Workspace, session: str, since: datetime)
     await _change(workspace, partial(withdraw_since, session=workspace.named(session), since=since))
 
 
+async def _take_back(workspace: Workspace, unmeant: Sequence[Capture]) -> tuple[str, ...]:
+    """Drop what the user did not mean of what the session captured, and hide what of it was kept.
+
+    What another session kept as well stays: there it was meant.
+    """
+    session = workspace.origin().session
+    digests = {digest_statement(each.statement): each for each in reversed(unmeant)}
+    captured = [each for each in await _load(workspace) if each.digest in digests]
+    there = [each for each in captured if each.session == session]
+    if not there:
+        return ()
+    gone = {each.digest for each in there}
+    change = partial(withdraw, digests=gone, session=session, user=workspace.scope.user)
+    await _change(workspace, change)
+    for digest in gone:
+        for record in await find_stated(workspace, _make_draft(digests[digest])):
+            if record.origin.session == session and _TAG in record.tags:
+                await forget_memory(workspace, record.id, "", erase=False)
+    return tuple(digests[digest].statement for digest in gone)
+
+
 async def _find_captures(
     workspace: Workspace, turns: Sequence[Turn], turns_max: int
-) -> list[Capture]:
-    """What is worth keeping by the rules, or by the language model where one answers."""
+) -> tuple[list[Capture], tuple[Capture, ...]]:
+    """What is worth keeping by the rules, or by the language model where one answers.
 
-    def read() -> tuple[list[Turn], list[Capture]]:
+    Beside it what the last turn takes back of the one before it.
+    """
+
+    def read() -> tuple[list[Turn], list[Capture], tuple[Capture, ...]]:
         latest = turns[-2 * (turns_max + _CONTEXT_TURNS_MAX) :]
         clean = [_redact(workspace, turn) for turn in latest]
-        return clean, list(find_captures(clean, turns_max))
+        return clean, list(find_captures(clean, turns_max)), find_retracted(clean)
 
     # in a thread: the first message compiles the patterns, and none may hold up a call
-    clean, found = await asyncio.to_thread(read)
+    clean, found, unmeant = await asyncio.to_thread(read)
     if workspace.language is not None:
         ruled = {each.statement: each for each in found}
         candidates = dict.fromkeys([*ruled, *list_candidates(clean)])
@@ -276,7 +319,7 @@ async def _find_captures(
                 found = await _ask_model(workspace.language, asked, ruled)
         except (ModelUnavailableError, TimeoutError):
             pass  # then the rules decide
-    return [each for each in found if _REDACTED not in each.statement]
+    return [each for each in found if _REDACTED not in each.statement], unmeant
 
 
 async def _ask_model(
@@ -318,7 +361,7 @@ async def _load_context(workspace: Workspace, heard: HeardPrompt) -> list[Turn]:
     )
     data = await workspace.inbox.transcript(event)
     before = await asyncio.to_thread(read_turns, data) if data else []
-    if before and before[-1].role == "user":  # the prompt itself may be there already
+    if before and before[-1].content.split() == heard.text.split():  # it may be there already
         before.pop()
     return [*before[-_CONTEXT_TURNS_MAX:], own]
 
@@ -328,7 +371,7 @@ def _make_draft(capture: Capture) -> Draft:
         content=capture.statement,
         kind=capture.kind,
         category=capture.category,
-        tags=("captured",),
+        tags=(_TAG,),
         importance=capture.importance,
         reach="user" if capture.everywhere else "project",
     )

@@ -44,11 +44,17 @@ _CLOUD = "What the cloud makes of it (derived, may be stale)"
 
 @takes_partial_answers
 async def memory_context(
-    workspace: Workspace, task: str = "", budget_tokens: int | None = None, since: str = ""
+    workspace: Workspace,
+    task: str = "",
+    budget_tokens: int | None = None,
+    since: str = "",
+    *,
+    to_user: bool = False,
 ) -> Block | Skipped:
     """What matters now, best first, within the budget in tokens (characters / 4).
 
     With a task it is filled by memories that bear on it, with `since` by what has changed.
+    `to_user`: the user alone looks at it, and no agent.
 
     Raises:
         InvalidRequestError: the budget is out of range, `since` is no moment, or it comes with a
@@ -85,7 +91,7 @@ async def memory_context(
             opened = await collect_records(workspace, frame.view, OPENING)
             await add_notices(workspace, frame, opened)
             nudges = await bring_up_nudge(workspace, frame.opening, budget)
-            captures = await bring_up_captures(workspace, frame.head.timeline)
+            captures = await bring_up_captures(workspace, frame.head.timeline, to_user=to_user)
             sections = [*nudges, *captures, *make_sections(OPENING, opened.found)]
         if facts := await cloud_facts:
             sections.append(Section(_CLOUD, facts=facts))

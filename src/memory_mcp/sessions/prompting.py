@@ -50,6 +50,7 @@ from memory_mcp.sessions.capture import (
 )
 from memory_mcp.sessions.nudges import bring_up_nudge
 from memory_mcp.sessions.rewinds import take_rewinds
+from memory_mcp.text.capture import retracts
 from memory_mcp.text.prompts import sort_prompt, states_norm
 from memory_mcp.words.terms import split_terms
 
@@ -72,6 +73,8 @@ async def prompt_context(
     shown = _load_shown(workspace, session, transcript)
     if workspace.caller.branch != workspace.conversations.begun_on and not shown.greeted:
         await note_branch(workspace)  # `/clear` began another session on the same branch
+    if unsaid := retracts(prompt):  # then nothing of what it takes back is named
+        note_prompt(workspace, prompt, session, transcript)
     await _finish_captures(workspace)
     timeline = (await load_head(workspace)).timeline
     view = make_view(workspace, timeline)
@@ -84,7 +87,8 @@ async def prompt_context(
         view = make_view(workspace, (await load_head(workspace)).timeline)
     sections += await _greet(workspace, shown)
     sections += await bring_up_captures(workspace, timeline)
-    note_prompt(workspace, prompt, session, transcript)
+    if not unsaid:
+        note_prompt(workspace, prompt, session, transcript)
     found = await _find_likely(workspace, prompt, view, shown, session)
     budget = limits.PROMPT_TOKENS_MAX - sum(len(line) for line in before) // limits.CHARS_PER_TOKEN
     sections = [*sections, Section(_HEADING, found)]

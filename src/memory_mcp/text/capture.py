@@ -11,9 +11,10 @@ proposal to which the user agrees.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
+from itertools import chain
 from typing import Final, Literal
 
 from memory_mcp.domain.captures import Capture, CaptureCategory
@@ -45,6 +46,8 @@ _SENTENCE_CHARS_MAX: Final = 400
 """A longer sentence is a document's."""
 _STATEMENT_CHARS_MAX: Final = 400
 _STATEMENT_WORDS_MIN: Final = 4
+_ORDERED_WORDS_MIN: Final = 3
+"""Of what the user says to keep: "Remember that we use pnpm."."""
 _SENTENCES_MAX: Final = 3
 """Of one statement: the one that was recognised, and what belongs to it."""
 _CONTEXT_CHARS_MAX: Final = 200
@@ -103,6 +106,15 @@ _MASKS: Final = compile_later("[\ue000-\uf8ff]")
 _OPEN_QUOTE: Final = compile_later(r"[\"«»]")
 _WORD: Final = compile_later(r"[^\W_][\w'.+#-]*")
 _ORDER_AHEAD: Final = compile_later(r"(?:,| -| \u2013) (?:(?:so|please|pls|bitte|also) )*")
+_DASS_CLAUSE: Final = compile_later(
+    r"(?P<subject>(?:wir|ich|ihr|man|es|(?:(?i:de[rmn]|die|das|unsere?\w*|meine?\w*|alle|jede\w*|keine?)"
+    r" )?(?:[a-zäöüß]+[enr] )?[A-ZÄÖÜ][\w-]*)(?: (?:alle|beide))?)"
+    r"(?P<middle>(?: [^\s,;:.!?]+)+) (?P<verb>[a-zäöüß]{3,})(?=\s*(?:[,;.!]|$))"
+)
+_SEPARABLE: Final = compile_later(
+    r"(?P<prefix>ab|an|auf|aus|ein|fest|frei|hoch|los|mit|nach|raus|rein|vor|statt|teil|weg|zurück|zusammen|zu)"
+    r"(?P<stem>(?!ge|zu)[bdfghjklmnprstwz](?!\w*ier(?:en|t)$)\w{3,})"
+)
 _ENDS: Final = ".!?:;"
 _COMMANDS: Final = ("/", "!", "#")
 _MARKS: Final = ("?", "\uff1f")
@@ -116,11 +128,34 @@ _NEVER: Final = frozenset({"quotation", "output", "recalled", "empty", "long"})
 def find_captures(turns: Sequence[Turn], turns_max: int = TURNS_MAX) -> tuple[Capture, ...]:
     """What the user's last turns say that is worth keeping, the oldest first, each once."""
     places = [place for place, turn in enumerate(turns) if turn.role == "user"][-turns_max:]
-    found: dict[str, Capture] = {}
+    found: list[tuple[Capture, ...]] = []
     for place in places:
-        for capture in _find_in_turn(turns[place].content, turns[:place]):
-            found.setdefault(capture.statement.casefold(), capture)
-    return tuple(found.values())
+        if found and retracts(turns[place].content):
+            found.pop()
+        found.append(tuple(_find_in_turn(turns[place].content, turns[:place])))
+    each_once: dict[str, Capture] = {}
+    for capture in chain(*found):
+        each_once.setdefault(capture.statement.casefold(), capture)
+    return tuple(each_once.values())
+
+
+def find_retracted(turns: Sequence[Turn]) -> tuple[Capture, ...]:
+    """What the user's last turn takes back of the one before it, the likeliest first.
+
+    Whoever looked at that one may have seen it without what was said before.
+    """
+    places = [place for place, turn in enumerate(turns) if turn.role == "user"][-2:]
+    if len(places) < 2 or not retracts(turns[places[-1]].content):  # noqa: PLR2004  # two turns
+        return ()
+    before = turns[: places[0] + 1]
+    judged = (Capture(text, _OTHER) for text in list_candidates(before))
+    return (*find_captures(before, 1), *find_captures(before[-1:], 1), *judged)
+
+
+def retracts(text: str) -> bool:
+    """Whether it begins by taking back what the user said before it."""
+    _, from_ = _cut_retracted(straighten_quotes(text[:MESSAGE_CHARS_MAX]).strip())
+    return from_ == 0
 
 
 def list_candidates(turns: Sequence[Turn]) -> tuple[str, ...]:
@@ -146,7 +181,7 @@ def needs_context(text: str) -> bool:
     """Whether it may be understood only with what was said before."""
     first = next(iter(split_sentences(straighten_quotes(text[:_CONTEXT_CHARS_MAX]))), "")
     answers = any(pattern(name).search(first.lower()) for name in ("assent", "it_is", "picks"))
-    return answers or pattern("anaphoric").search(_drop_lead(first)) is not None
+    return answers or retracts(text) or pattern("anaphoric").search(_drop_lead(first)) is not None
 
 
 def _find_in_turn(text: str, before: Sequence[Turn]) -> Iterator[Capture]:
@@ -198,9 +233,11 @@ def _make_capture(
     statement = f"{asked} {_finish(said, quotes)}".strip()
     whole = statement.lower()
     personal = bool(find_facts(statement))
-    brief = len(_WORD.findall(statement)) < _STATEMENT_WORDS_MIN and not personal
+    ordered = any(each.ordered for each in marked)
+    words_min = _ORDERED_WORDS_MIN if ordered else _STATEMENT_WORDS_MIN
+    brief = len(_WORD.findall(statement)) < words_min and not personal
     trivial = category == "lesson" and pattern("trivial").search(whole) is not None
-    if brief or (trivial and not any(each.ordered for each in marked)):
+    if brief or (trivial and not ordered):
         return None
     return Capture(
         statement[: _STATEMENT_CHARS_MAX + _CONTEXT_CHARS_MAX],
@@ -240,7 +277,7 @@ def read_message(text: str, *, asked: bool = False) -> tuple[list[ReadSentence],
     `asked`: it follows a question of the assistant's.
     """
     own = straighten_quotes(drop_code(separate_recalled(text[:MESSAGE_CHARS_MAX]).own))
-    own = _MASKS.sub("", _drop_pasted(own))
+    own, _ = _cut_retracted(_MASKS.sub("", _drop_pasted(own)))
     quotes: list[str] = []
 
     def mask(found: re.Match[str]) -> str:
@@ -251,12 +288,12 @@ def read_message(text: str, *, asked: bool = False) -> tuple[list[ReadSentence],
     if lone := _OPEN_QUOTE.search(masked):  # a quote that is never closed holds all that follows
         masked = masked[: lone.start()]
     doubts = ("message",) if pattern("message").search(masked.lower()) else ()
-    parts = [
+    parts = _join_orders_to_keep(
         part
         for said in split_sentences(masked)
         for clause in _split_question(said)
         for part in _split_order(clause)
-    ]
+    )
     reasons = len(parts) > 1 or pattern("consequence").search(masked.lower()) is not None
     read = [_read_sentence(said, quotes, doubts, reasons=reasons) for said in parts]
     pasted = len(own.split()) < len(text.split())
@@ -304,6 +341,17 @@ def _mark_stated(read: Sequence[ReadSentence]) -> list[ReadSentence]:
     return marked
 
 
+def _join_orders_to_keep(parts: Iterable[str]) -> list[str]:
+    """The sentences, "remember that" as a part of the one before it, which it is about."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and pattern("keep_that").fullmatch(part.lower()):
+            joined[-1] = f"{joined[-1].rstrip(_ENDS)}, {part}"
+        else:
+            joined.append(part)
+    return joined
+
+
 def _split_question(said: str) -> tuple[str, ...]:
     """A statement that ends in a question, as two sentences."""
     if not _asks(said):
@@ -331,8 +379,24 @@ def _asks(said: str) -> bool:
     return sign or pattern("asks").search(said.lower()) is not None
 
 
+def _cut_retracted(text: str) -> tuple[str, int | None]:
+    """What follows the last word of the user's that takes something back, and where the first is.
+
+    A correction ("no wait, we rebase") takes something back only where a statement follows.
+    """
+    lowered = text.lower()
+    found = [*pattern("retracts").finditer(lowered)] or [
+        each
+        for each in pattern("corrects").finditer(lowered)
+        if not begins_with_order(text[each.end() :])
+    ]
+    return (text[found[-1].end() :], found[0].start()) if found else (text, None)
+
+
 def _drop_pasted(text: str) -> str:
-    """The text without what a program or somebody else wrote, as far as its lines show."""
+    """The text without what a program or somebody else wrote, as far as its words show."""
+    if announced := pattern("hands_over").search(text.lower()):
+        text = text[: announced.start()]
     lines = text.splitlines()
     kept: list[str] = []
     for place, line in enumerate(lines):
@@ -382,7 +446,7 @@ def _read_sentence(
     ordered = pattern("ordered").search(text) is not None
     named = _find_category(plain if ordered else said, reasons=reasons)
     reading: Reading = "question" if "question" in against else "refused" if against else "plain"
-    brief = len(_WORD.findall(plain)) < _STATEMENT_WORDS_MIN
+    brief = len(_WORD.findall(plain)) < (_ORDERED_WORDS_MIN if ordered else _STATEMENT_WORDS_MIN)
     announces = ordered or matches("capture", "announces", text)
     if not against and announces and (brief or said.endswith(":")):
         reading = "announced"
@@ -496,7 +560,8 @@ def _find_proposal(before: Sequence[Turn]) -> str:
     lowered = proposals[0].lower()
     if re.search(r"\b(?:or|oder)\b", lowered) or not pattern("choice").search(lowered):
         return ""
-    return f"Agreed: {proposals[0]}"
+    agreed = "Vereinbart" if pattern("german").search(lowered) else "Agreed"
+    return f"{agreed}: {pattern('proposes').sub(lambda found: found['what'] or '', proposals[0])}"
 
 
 # How it reads
@@ -505,6 +570,8 @@ def _find_proposal(before: Sequence[Turn]) -> str:
 def _finish(said: Sequence[str], quotes: Sequence[str]) -> str:
     """The sentences as one statement: without what leads in, with the quotes, about the user."""
     text = " ".join([_drop_lead(said[0]), *said[1:]])
+    if order := pattern("keep_that").search(text.lower()):
+        text = text[: order.start()]
     text = _MASKS.sub(lambda mark: quotes[ord(mark.group()) - _MASK], text).strip()
     text = _name_user(text[:1].upper() + text[1:])
     return text if text[-1:] in _ENDS else f"{text}."
@@ -522,4 +589,18 @@ def _name_user(text: str) -> str:
 
 def _drop_lead(said: str) -> str:
     lead = pattern("lead").match(said)
-    return said[lead.end() :].lstrip(" ,:-") if lead else said
+    rest = said[lead.end() :].lstrip(" ,:-") if lead else said
+    return _make_main_clause(rest) if lead and lead.group().endswith("dass ") else rest
+
+
+def _make_main_clause(clause: str) -> str:
+    """A German clause behind "dass" as a sentence: its verb goes behind its subject.
+
+    It stays as it is where its subject or its verb cannot be told.
+    """
+    found = _DASS_CLAUSE.match(clause)
+    if not found:
+        return clause
+    verb = _SEPARABLE.fullmatch(found["verb"])
+    stem, prefix = (verb["stem"], f" {verb['prefix']}") if verb else (found["verb"], "")
+    return f"{found['subject']} {stem}{found['middle']}{prefix}{clause[found.end() :]}"
