@@ -151,9 +151,22 @@ def read_frames(text: str) -> tuple[Frame, ...]:
     """
     if split_day(text).timed:
         return ()
-    parts = (part for each in split_statements(text) for part in _RULES.split(each))
+    parts = (
+        part
+        for each in split_statements(text)
+        for clause in _split_spliced(each)
+        for part in _RULES.split(clause)
+    )
     frames = (read_frame(part) for part in islice(parts, _FRAMES_MAX))
     return tuple(frame for frame in frames if frame.words)
+
+
+def _split_spliced(sentence: str) -> Sequence[str]:
+    """The clauses that a comma alone joins: "bugs are in Linear, Jira is read-only"."""
+    first, *more = load_pattern("truths", "spliced").split(sentence)
+    if not more or matches("truths", "conditional", sentence) or not read_sentence(first).predicate:
+        return (sentence,)
+    return (first, *more)
 
 
 @lru_cache(maxsize=_FRAMES_KEPT)
