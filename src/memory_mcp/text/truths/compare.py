@@ -30,6 +30,8 @@ from memory_mcp.text.truths.additions import (
 from memory_mcp.text.truths.frames import (
     Frame,
     families,
+    is_elliptical,
+    is_elliptical_we,
     read_frame,
     read_frames,
     split,
@@ -714,7 +716,7 @@ def _has_name(old: Frame, keys: frozenset[str]) -> bool:
 
 
 def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
-    if load_pattern("truths", "elliptical").match(new.sentence.text):  # "Upgraded to Node 22"
+    if is_elliptical(new) or (is_elliptical_we(new) and _has_name_of_kind(old)):
         return True
     if old.subject and old.values.get("name", frozenset()) & new.about:
         return bool(old.subject & new.about)
@@ -722,6 +724,13 @@ def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
         own = new.subject and not new.subject & old.about
         return old.subject <= (new.about - _find_targets(new) if own else new.about)
     return bool(shared) and len(shared) >= _SHARED_MIN * len(old.about - _find_value_words(old))
+
+
+def _has_name_of_kind(frame: Frame) -> bool:
+    """Whether its subject is the kind of its value: "the database is MySQL"."""
+    kinds = frozenset(stem(part) for kind in frame.families for part in kind.split("_"))
+    named = frame.subject or frame.about - _find_value_words(frame)
+    return bool(named) and named <= kinds | words("words", "kinds") | merge_words("ranked")
 
 
 def _find_targets(frame: Frame) -> frozenset[str]:
@@ -737,6 +746,7 @@ def _find_value_words(frame: Frame) -> frozenset[str]:
     """The words of what is said, not of what it is said of."""
     placed = {stem(word) for key in frame.values.get("place", ()) for word in key.split()}
     said = placed | words("singles", "verbs") | words("places", "kept") | words("places", "done")
+    said |= words("words", "bounding")
     return frozenset(key for key in frame.about if _is_value(key) or key in said)
 
 
@@ -749,9 +759,17 @@ def has_other_head(old: Frame, new: Frame) -> bool:
             return True
         if at + 1 < len(new.words) and not new.words[at + 1].set_off:
             follows = new.words[at + 1]
-            if _is_noun(old, new, at + 1) and not follows.text.endswith(("s", "ed", "t", "n")):
+            named = _is_noun(old, new, at + 1) and not _names_bound(old, follows)
+            if named and not follows.text.endswith(("s", "ed", "t", "n")):
                 return True
     return False
+
+
+def _names_bound(old: Frame, word: Word) -> bool:
+    """Whether a word names what the old sentence says: "at least 80 %" is a threshold."""
+    return word.key in words("words", "thresholds") and matches(
+        "truths", "bounded", old.text.casefold()
+    )
 
 
 def _is_noun(old: Frame, new: Frame, at: int) -> bool:
