@@ -101,6 +101,15 @@ _RIVALS: Final = {
         "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {3} "
         "the wrong one, this one or that, with {2} or its like."
     ),
+    "scope of user": (
+        "It contradicts {0} ({1}), which the user keeps for every project: in this one the new one "
+        "holds and that one is shown as outdated, in the others it stays. Nothing is to do."
+    ),
+    "scope of project": (
+        "It contradicts {0} ({1}), which holds in this project: here the new one is shown as "
+        "outdated, in the others it holds. If it is to hold here too, give the same text to {2}; "
+        "otherwise nothing is to do."
+    ),
     "elsewhere": "Beside it, {0} does not stand on this commit ({1}), and stays as it is.",
 }
 _KNOWN: Final = (
@@ -268,7 +277,9 @@ def _describe_added(added: MemoryAdded) -> Iterator[str]:
     for each in added.similar:
         if each.relation != "similar":
             step = name_step("update_memory", memory_id=each.record.id)
-            yield _RIVALS[each.relation].format(name_id(each.record.id), each.reason, step, correct)
+            of = f" of {each.record.scope.reach}" if each.relation == "scope" else ""
+            sentence = _RIVALS[f"{each.relation}{of}"]
+            yield sentence.format(name_id(each.record.id), each.reason, step, correct)
     if any(each.relation == "similar" for each in added.similar):
         yield _JUDGE.format(name_step("update_memory", memory_id=...))
 

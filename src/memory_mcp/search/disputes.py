@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from memory_mcp.domain.deduplication import states_truth
+from memory_mcp.domain.deduplication import rank_holding, states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Dispute
 from memory_mcp.domain.record import MEMORY_KINDS, Record
@@ -17,7 +17,16 @@ from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, View
 from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
-from memory_mcp.text.truths import mark_truths, may_bear, pack_outline
+from memory_mcp.text.truths import (
+    Disputes,
+    Outdates,
+    compare_records,
+    join_title,
+    mark_truths,
+    may_answer_anew,
+    may_bear,
+    pack_outline,
+)
 from memory_mcp.words.terms import extract_terms
 
 _FILTERS: Final = Filters(kinds=MEMORY_KINDS)
@@ -59,6 +68,34 @@ async def find_outdated(
     return {each.older.id: each.newer.id for each in oldest_first if each.outdated}
 
 
+async def list_possible(workspace: Workspace, view: View, record: Record) -> list[Record]:
+    """The visible memories that a search may put in its place, if both answer what is asked.
+
+    Alone they do not contradict it: they are later, say that something changed, and may be of the
+    same thing.
+    """
+    if not states_truth(record):
+        return []
+    near: list[Record] = []
+    for bank in workspace.banks:
+        found = (await _find_rivals(bank, [record], view)).get(record.id, {})
+        near += await load_records(bank, sorted(found.keys() - {record.id}))
+    away = list_elsewhere(workspace, [record, *near])
+    later = [
+        each
+        for each in near
+        if states_truth(each)
+        and rank_holding(each) > rank_holding(record)
+        and (each.id in away) == (record.id in away)
+        and not isinstance(compare_records(record, each), Outdates | Disputes)
+    ]
+    return [
+        each
+        for each in later
+        if may_answer_anew(join_title(record, each), join_title(each, record))
+    ]
+
+
 async def _find_rivals(
     bank: MemoryBank, stating: Sequence[Record], view: View
 ) -> dict[RecordId, dict[RecordId, Candidate]]:
@@ -97,4 +134,8 @@ def _list_disputes(
             old = next(iter(marks.outdated), older)
             new = marks.outdated.get(old, newer)
             found.append(Dispute(records[old], records[new], outdated=bool(marks.outdated)))
-    return tuple(sorted(found, key=lambda each: (each.newer.id, each.older.id), reverse=True))
+    return tuple(sorted(found, key=_rank_dispute, reverse=True))
+
+
+def _rank_dispute(dispute: Dispute) -> tuple[object, ...]:
+    return *rank_holding(dispute.newer), *rank_holding(dispute.older)

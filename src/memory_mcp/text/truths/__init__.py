@@ -4,6 +4,7 @@ from memory_mcp.text.truths.asked import (
     answers_anew,
     describe_answers,
     hints_change,
+    may_answer_anew,
     tells_change,
     weigh_answers,
     weigh_most,
@@ -21,7 +22,13 @@ from memory_mcp.text.truths.compare import (
     says_change,
     split_outdated,
 )
-from memory_mcp.text.truths.marks import Marks, drop_outdated, join_title, mark_truths
+from memory_mcp.text.truths.marks import (
+    Marks,
+    compare_records,
+    drop_outdated,
+    join_title,
+    mark_truths,
+)
 from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline, tells_changes
 from memory_mcp.text.truths.renames import mentions_name
 
@@ -33,6 +40,7 @@ __all__ = [
     "Related",
     "Truth",
     "answers_anew",
+    "compare_records",
     "compare_statements",
     "describe_answers",
     "drop_outdated",
@@ -42,6 +50,7 @@ __all__ = [
     "list_other_values",
     "list_renames",
     "mark_truths",
+    "may_answer_anew",
     "may_bear",
     "may_relate",
     "mentions_name",

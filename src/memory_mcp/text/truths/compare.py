@@ -309,10 +309,8 @@ def _exchanges(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
-    if not (slot.old and slot.new) or _refines(slot):
-        return Independent("one says more")
-    if old.negations:
-        return Independent("each denies something else")
+    if not (slot.old and slot.new) or old.negations or _refines(slot):
+        return Independent("each denies something else" if old.negations else "one says more")
     opposite = _is_opposite(old, slot)
     placed = compare_places(old, new, slot.at, slot.new, slot.old)
     if placed is False:
