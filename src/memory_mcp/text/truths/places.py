@@ -54,8 +54,9 @@ def compare_places(
     before, after = _read_place(old, at, theirs), _read_place(new, at, ours)
     if not (before and after) or not _say_same(before, after):
         return None
-    if before.kind != after.kind:
-        return False
+    kinds = {before.kind, after.kind}
+    if len(kinds) > 1:
+        return None if "regions" in kinds else False  # "in Oslo", "in Bergen": not all are listed
     if _list_limits(old.words[at:]) != _list_limits(new.words[at:]):
         return False
     if before.kind in ("manners", "values") or _is_of_several(old, new, at):
