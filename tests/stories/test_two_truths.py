@@ -129,13 +129,15 @@ async def test_who_changed_what_holds_for_them_disputes_what_a_project_says(
 
 def test_who_asks_why_hears_what_a_question_outdates(run: Run) -> None:
     """A search marks it, so its provenance must not deny that; for another it is denied."""
-    old = run("add", "Orders up to 200 euros can be placed without asking anybody.")
-    run("add", "The limit was cut: orders above 75 euros need a signature.")
+    old = run("add", "Malt comes from Sedlmaier.")
+    run("add", "Our malt supplier is Weyland & Sons since the new year.")
     other = run("add", "The parrot eats seeds.")
+    found = run("search", "who delivers our malt?")[1]
     known, unknown = (run("show", out.split()[-1], "--why")[1] for _, out, _ in (old, other))
 
-    assert "outdated, for a question that both answer, by:\n- The limit was cut" in known
+    assert "outdated, for a question that both answer, by:\n- Our malt supplier" in known
     assert "contradicts it by itself." in known
+    assert "outdated by" in found
     assert "No memory that holds here contradicts it." in unknown
 
 

@@ -45,13 +45,6 @@ def hints_change(text: str) -> bool:
     return matches("truths", "hints", text.casefold())
 
 
-def may_answer_anew(old: str, new: str) -> bool:
-    """Whether the later statement may answer some question in the earlier one's place."""
-    told = describe_answers("", old, new)
-    said = told["changes"] or told["hints"]
-    return bool(said and told["of one thing"] and not (told["happened"] or told["siblings"]))
-
-
 def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
     """What their words say of whether the later statement answers the question anew."""
     theirs, ours, hints = read_frames(old), read_frames(new), hints_change(new)
