@@ -32,6 +32,7 @@ from memory_mcp.domain.deduplication import (
     find_rejection,
     is_comparable,
     makes_superfluous,
+    rank_holding,
     states_truth,
 )
 from memory_mcp.domain.ids import RecordId
@@ -73,6 +74,7 @@ from memory_mcp.text.truths import (
     Outdates,
     Related,
     Truth,
+    compare_records,
     compare_statements,
     find_contradicted,
     list_other_values,
@@ -212,12 +214,14 @@ async def decide_duplicate(
     tombstones = {record.id for record in matches if record.kind == "tombstone"}
     decision: Skip | Insert | Merge = Skip(known[0]) if known else Insert()
     found: list[DuplicateCandidate] = []
+    compared = False
     if not set(new.supersedes) - tombstones:  # else the caller has judged already
         try:
             found = await find_candidates(bank, new, view, workspace.policy.merging)
             candidates = [each for each in found if find_mark(workspace, each.record) is None]
             if not known or _is_contradicted(known[0], candidates):
                 decision = await _compare(workspace, new, candidates, view, until)
+                compared = True
         except StoreError as error:  # what cannot be compared is stored
             if not known:
                 decision = Insert(notes=(f"It was not compared with what is known: {error}",))
@@ -226,7 +230,10 @@ async def decide_duplicate(
     if isinstance(decision, Skip):
         return decision
     elsewhere = _name_elsewhere(workspace, same, found)
-    return replace(decision, similar=(*decision.similar, *elsewhere))
+    other = await _name_of_other_scope(workspace, bank, new, view)
+    if compared and isinstance(decision, Insert) and not (decision.similar or other):
+        decision = replace(decision, notes=_note_unknown_change(new))
+    return replace(decision, similar=(*decision.similar, *elsewhere, *other))
 
 
 async def _compare(
@@ -278,6 +285,42 @@ def _name_elsewhere(
     return sorted(named.values(), key=lambda each: -each.score)[:SIMILAR_MAX]
 
 
+def _note_unknown_change(new: Record) -> tuple[str, ...]:
+    """The sentence about what says that something changed, where nobody knows of what."""
+    if not (states_truth(new) and says_change(new.content)):
+        return ()
+    step = name_step("update_memory", memory_id=..., content=...)
+    return (_UNKNOWN_CHANGE.format(step),)
+
+
+async def _name_of_other_scope(
+    workspace: Workspace, bank: MemoryBank, new: Record, view: View
+) -> list[SimilarMemory]:
+    """What is kept for every project and contradicts what is said of this one.
+
+    A bank that cannot be read names nothing: it must not keep a memory from being stored.
+    """
+    named: list[SimilarMemory] = []
+    for each in (other for other in workspace.banks if other is not bank):
+        try:
+            found = await find_candidates(each, new, view, workspace.policy.merging)
+        except StoreError:
+            continue
+        for old in (old for old in found if find_mark(workspace, old.record) is None):
+            if new.scope.reach == old.record.scope.reach or old.record.id in new.supersedes:
+                continue
+            own = "user" in (new.scope.reach, old.record.scope.reach)
+            match compare_records(*sorted((old.record, new), key=rank_holding)):
+                case Outdates(reason):
+                    relation = "scope" if own else "outdated"
+                    named.append(SimilarMemory(old.record, old.score, relation, reason))
+                case Disputes(reason):
+                    named.append(SimilarMemory(old.record, old.score, "disputed", reason))
+                case _:
+                    pass
+    return named[:SIMILAR_MAX]
+
+
 async def _merge_same_facts(
     workspace: Workspace,
     new: Record,
@@ -315,9 +358,7 @@ async def _merge_same_facts(
         similar = _drop_unrelated(similar, left)
     if merged:
         return Merge(tuple(merged), text, contradicts, similar)
-    step = name_step("update_memory", memory_id=..., content=...)
-    unknown = not similar and states_truth(new) and says_change(new.content)
-    return Insert(similar, (_UNKNOWN_CHANGE.format(step),) if unknown else ())
+    return Insert(similar)
 
 
 async def _describe_rivals(

@@ -92,6 +92,55 @@ async def test_what_disputes_is_reported_as_such(settings: Settings, era: Era) -
     }
 
 
+@pytest.mark.parametrize("first", ["user", "project"])
+async def test_what_a_project_says_holds_there_whichever_is_newer(
+    settings: Settings, era: Era, first: str
+) -> None:
+    """The user's own holds in every other project, and neither is stored in silence."""
+    texts = {
+        "user": "Commit messages are written in German.",
+        "project": "Commit messages are written in English.",
+    }
+    second = "project" if first == "user" else "user"
+    async with agent(settings, era) as client:
+        ids = {first: await add(client, texts[first], scope=first)}
+        told = await call(client, "add_memory", content=texts[second], scope=second)
+        ids[second] = told["memoryId"]
+        found = await call(client, "search_memories", query="language of commit messages")
+
+    assert _similar(told) == [(ids[first], "scope")]
+    assert ("give the same text" in told["message"]) == (second == "user")
+    marks = {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]}
+    assert marks == {ids["project"]: None, ids["user"]: ids["project"]}
+
+
+async def test_who_changed_what_holds_for_them_disputes_what_a_project_says(
+    settings: Settings, era: Era
+) -> None:
+    """Whether the change is meant for this project, too, nothing says."""
+    async with agent(settings, era) as client:
+        old = await add(client, "Commit messages are written in English.")
+        changed = "From now on commit messages are written in Dutch."
+        told = await call(client, "add_memory", content=changed, scope="user")
+
+    assert _similar(told) == [(old, "disputed")]
+    assert "no memory was recognised" not in told["message"]
+
+
+def test_who_asks_why_hears_what_a_question_outdates(run: Run) -> None:
+    """A search marks it, so its provenance must not deny that; for another it is denied."""
+    old = run("add", "Malt comes from Sedlmaier.")
+    run("add", "Our malt supplier is Weyland & Sons since the new year.")
+    other = run("add", "The parrot eats seeds.")
+    found = run("search", "who delivers our malt?")[1]
+    known, unknown = (run("show", out.split()[-1], "--why")[1] for _, out, _ in (old, other))
+
+    assert "outdated, for a question that both answer, by:\n- Our malt supplier" in known
+    assert "contradicts it by itself." in known
+    assert "outdated by" in found
+    assert "No memory that holds here contradicts it." in unknown
+
+
 async def test_a_value_of_a_part_is_no_contradiction(settings: Settings, era: Era) -> None:
     """Staging says nothing of production; and of two statements one still holds."""
     async with agent(settings, era) as client:

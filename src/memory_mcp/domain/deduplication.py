@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import IMPORTANCE_MIN
 from memory_mcp.domain.normalise import fold
 from memory_mcp.domain.outcomes import SimilarMemory
@@ -218,6 +219,14 @@ def states_truth(record: Record) -> bool:
         and find_profile_field(record) is None
         and not _is_core(record)
     )
+
+
+def rank_holding(record: Record) -> tuple[bool, datetime, RecordId]:
+    """The order in which statements give way to those behind them: what is newer holds.
+
+    But what users keep for themselves gives way to what is said of the project, however old.
+    """
+    return record.scope.reach != "user", record.moment, record.id
 
 
 def is_comparable(new: Record, old: Record) -> bool:

@@ -139,13 +139,14 @@ class SimilarMemory:
     The new one may bring it up to date (`similar`; then `score` is how likely that is, where that
     is known); it no longer holds if the new one does (`outdated`); or both cannot hold, and nothing
     says which does (`disputed`); or it was said of both that they hold (`beside`). `reason` says
-    what differs. What does not stand on this commit
-    (`elsewhere`, `reason` says where) is left alone.
+    what differs. What does not stand on this commit (`elsewhere`, `reason` says where) is left
+    alone. One of both holds in every project of the user (`scope`), and the other one, which says
+    otherwise, in this one.
     """
 
     record: Record
     score: float
-    relation: Literal["similar", "outdated", "disputed", "beside", "elsewhere"] = "similar"
+    relation: Literal["similar", "outdated", "disputed", "beside", "elsewhere", "scope"] = "similar"
     reason: str = ""
 
 
@@ -568,7 +569,10 @@ class TrustReport:
 
 @frozen
 class MemoryProvenance:
-    """Where a memory is from, and which others it stands against."""
+    """Where a memory is from, and which others it stands against.
+
+    The `possible` ones may take its place in a search, by what is asked there.
+    """
 
     record: Record
     sources: Sequence[Record]
@@ -576,6 +580,7 @@ class MemoryProvenance:
     newer_than: Sequence[Record]
     outdated_by: Sequence[Record]
     disputed_with: Sequence[Record]
+    possible: Sequence[Record] = ()
 
 
 @frozen

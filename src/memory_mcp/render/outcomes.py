@@ -105,6 +105,15 @@ _RIVALS: Final = {
         "{0} says otherwise ({1}), and both hold from now on. If one is wrong, correct that one "
         "with {2}, or this one with {3}."
     ),
+    "scope of user": (
+        "It contradicts {0} ({1}), which the user keeps for every project: in this one the new one "
+        "holds and that one is shown as outdated, in the others it stays. Nothing is to do."
+    ),
+    "scope of project": (
+        "It contradicts {0} ({1}), which holds in this project: here the new one is shown as "
+        "outdated, in the others it holds. If it is to hold here too, give the same text to {2}; "
+        "otherwise nothing is to do."
+    ),
     "elsewhere": "Beside it, {0} does not stand on this commit ({1}), and stays as it is.",
 }
 _KNOWN: Final = (
@@ -294,8 +303,9 @@ def _describe_effects(added: MemoryAdded) -> Iterator[str]:
     for each in added.similar:
         if each.relation != "similar":
             that = name_step("update_memory", memory_id=each.record.id, content=...)
-            named = name_id(each.record.id), each.reason
-            yield _RIVALS[each.relation].format(*named, that, this, correct)
+            of = f" of {each.record.scope.reach}" if each.relation == "scope" else ""
+            sentence = _RIVALS[f"{each.relation}{of}"]
+            yield sentence.format(name_id(each.record.id), each.reason, that, this, correct)
 
 
 def _render_redactions(redactions: Sequence[Redaction]) -> list[Fields]:

@@ -99,7 +99,8 @@ def render_provenance_text(known: MemoryProvenance) -> str:
             texts = (f"- {_shorten(each)} [{name_id(each.id)}]" for each in records)
             lines += [f"{_LISTS[name]}:", *texts]
     if not (known.outdated_by or known.disputed_with):
-        lines.append("No memory that holds here contradicts it.")
+        alone = " by itself" if known.possible else ""
+        lines.append(f"No memory that holds here contradicts it{alone}.")
     return "\n".join(lines)
 
 
@@ -109,11 +110,19 @@ _LISTS: Final[Mapping[str, str]] = {
     "newerThan": "newer than",
     "outdatedBy": "outdated by",
     "disputedWith": "contradicted by",
+    "possible": "outdated, for a question that both answer, by",
 }
 
 
 def _lists(known: MemoryProvenance) -> list[tuple[str, Sequence[Record]]]:
-    values = known.sources, known.replaced, known.newer_than, known.outdated_by, known.disputed_with
+    values = (
+        known.sources,
+        known.replaced,
+        known.newer_than,
+        known.outdated_by,
+        known.disputed_with,
+        known.possible,
+    )
     return list(zip(_LISTS, values, strict=True))
 
 

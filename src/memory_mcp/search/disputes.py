@@ -9,15 +9,24 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from memory_mcp.domain.deduplication import states_truth
+from memory_mcp.domain.deduplication import rank_holding, states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Dispute
-from memory_mcp.domain.record import MEMORY_KINDS, Record
-from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, View
+from memory_mcp.domain.record import MEMORY_KINDS, Reach, Record
+from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, SearchFields, View
+from memory_mcp.engine.fields import make_fields
 from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
-from memory_mcp.text.truths import mark_truths, may_bear, pack_outline
+from memory_mcp.search.truths import may_replace
+from memory_mcp.text.truths import (
+    Disputes,
+    Outdates,
+    compare_records,
+    mark_truths,
+    may_bear,
+    pack_outline,
+)
 from memory_mcp.words.terms import extract_terms
 
 _FILTERS: Final = Filters(kinds=MEMORY_KINDS)
@@ -46,8 +55,9 @@ async def load_bearing(
     outlines = {record.id: pack_outline(record) for record in stating}
     homes: dict[RecordId, MemoryBank] = {}
     rivals: dict[RecordId, set[RecordId]] = {record.id: set() for record in stating}
-    for bank in workspace.banks:
-        for record_id, found in (await _find_rivals(bank, stating, view)).items():
+    for reach in workspace.reaches:
+        bank = workspace.bank_of(reach)
+        for record_id, found in (await _find_rivals(bank, reach, stating, view)).items():
             rivals[record_id].update(found)
             outlines |= {id_: each.fields.outline for id_, each in found.items()}
             homes |= dict.fromkeys(found, bank)
@@ -69,22 +79,56 @@ async def find_outdated(
     return {each.older.id: each.newer.id for each in oldest_first if each.outdated}
 
 
+async def list_possible(workspace: Workspace, view: View, record: Record) -> list[Record]:
+    """The visible memories that a search may put in its place, if both answer what is asked.
+
+    Alone they do not contradict it: they are later, say that something changed, and may be of the
+    same thing.
+    """
+    if not states_truth(record):
+        return []
+    near: list[Record] = []
+    fields = dict[RecordId, SearchFields]()
+    for reach in workspace.reaches:
+        bank = workspace.bank_of(reach)
+        found = (await _find_rivals(bank, reach, [record], view)).get(record.id, {})
+        fields |= {id_: each.fields for id_, each in found.items()}
+        near += await load_records(bank, sorted(found.keys() - {record.id}))
+    away = list_elsewhere(workspace, [record, *near])
+    own = fields.get(record.id) or make_fields(record)
+    return [
+        each
+        for each in near
+        if states_truth(each)
+        and rank_holding(each) > rank_holding(record)
+        and (each.id in away) == (record.id in away)
+        and not isinstance(compare_records(record, each), Outdates | Disputes)
+        and may_replace(record, each, own, fields[each.id])
+    ]
+
+
 async def _find_rivals(
-    bank: MemoryBank, stating: Sequence[Record], view: View
+    bank: MemoryBank, reach: Reach, stating: Sequence[Record], view: View
 ) -> dict[RecordId, dict[RecordId, Candidate]]:
-    """The memories of the bank that share the rarest terms of each, which may be it itself."""
+    """The memories of the bank that share the rarest terms of each, which may be it itself.
+
+    A term that it alone has in its bank finds no other one.
+    """
     terms = {each.id: frozenset(extract_terms(f"{each.title} {each.content}")) for each in stating}
     corpus = await bank.index.corpus(frozenset[str]().union(*terms.values()), view)
     found: dict[RecordId, dict[RecordId, Candidate]] = {}
-    for id_, own in terms.items():
-        if rare := _select_rarest(own, corpus):
+    for each in stating:
+        least = 1 + (each.scope.reach == reach)
+        if rare := _select_rarest(terms[each.id], corpus, least):
             like = await bank.index.match(rare, corpus, view, _FILTERS, _RIVALS_MAX)
-            found[id_] = {each.id: each for each in like}
+            found[each.id] = {rival.id: rival for rival in like}
     return found
 
 
-def _select_rarest(terms: Collection[str], corpus: CorpusStatistics) -> list[str]:
-    rising = sorted((count, term) for term in terms if (count := corpus.counts.get(term, 0)) > 0)
+def _select_rarest(terms: Collection[str], corpus: CorpusStatistics, least: int) -> list[str]:
+    rising = sorted(
+        (count, term) for term in terms if (count := corpus.counts.get(term, 0)) >= least
+    )
     return [term for _, term in rising[:_TERMS_MAX]]
 
 
@@ -107,4 +151,8 @@ def _list_disputes(
             old = next(iter(marks.outdated), older)
             new = marks.outdated.get(old, newer)
             found.append(Dispute(records[old], records[new], outdated=bool(marks.outdated)))
-    return tuple(sorted(found, key=lambda each: (each.newer.id, each.older.id), reverse=True))
+    return tuple(sorted(found, key=_rank_dispute, reverse=True))
+
+
+def _rank_dispute(dispute: Dispute) -> tuple[object, ...]:
+    return *rank_holding(dispute.newer), *rank_holding(dispute.older)

@@ -8,7 +8,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.search.disputes import list_disputes
+from memory_mcp.search.disputes import list_disputes, list_possible
 
 
 async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenance:
@@ -26,6 +26,7 @@ async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenan
         replaced=await _load(workspace, record.supersedes),
         newer_than=[d.older for d in disputes if d.outdated and d.newer.id == record.id],
         outdated_by=newer[:1],
+        possible=[] if newer else await list_possible(workspace, view, record),
         disputed_with=[
             other
             for each in disputes

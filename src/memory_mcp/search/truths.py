@@ -69,6 +69,8 @@ _ANSWER_MIN: Final = 0.1
 """Share of the best score below which nothing answers the same question."""
 _ANSWERS_FROM: Final = -0.5
 """The logit from which on a later statement answers a question anew."""
+_NEAR_SCORE: Final = 0.7
+"""What a memory scores that holds the words of a question."""
 _ASKED_RARITY: Final = 10.0
 _ASKED_MORE_MAX: Final = 0.5
 """So much more of what is asked, by rarity, an older one may hold than what replaces it."""
@@ -251,6 +253,14 @@ def mark_hits(
     others = [hit.record for hit in hits if hit.record.id in away]
     marks = [mark_truths(each, replaces if scores else None, outlines) for each in (here, others)]
     return [_mark(hit, marks[hit.record.id in away]) for hit in hits]
+
+
+def may_replace(older: Record, newer: Record, old: SearchFields, new: SearchFields) -> bool:
+    """Whether a search marks the older one if it asks for what both speak of, as near to both."""
+    shared = frozenset(old.body.split()) & frozenset(new.body.split())
+    near = describe_nearness(shared, old, new, (_NEAR_SCORE,) * 3)
+    told = describe_answers("", join_title(older, newer), join_title(newer, older)) | near
+    return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
 
 
 def _asks_for_the_old(asked: frozenset[str], old: str, new: str) -> bool:

@@ -21,7 +21,13 @@ from memory_mcp.text.truths.compare import (
     says_change,
     split_outdated,
 )
-from memory_mcp.text.truths.marks import Marks, drop_outdated, join_title, mark_truths
+from memory_mcp.text.truths.marks import (
+    Marks,
+    compare_records,
+    drop_outdated,
+    join_title,
+    mark_truths,
+)
 from memory_mcp.text.truths.outlines import may_bear, may_relate, pack_outline, tells_changes
 from memory_mcp.text.truths.renames import mentions_name
 
@@ -33,6 +39,7 @@ __all__ = [
     "Related",
     "Truth",
     "answers_anew",
+    "compare_records",
     "compare_statements",
     "describe_answers",
     "drop_outdated",

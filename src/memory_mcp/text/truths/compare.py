@@ -30,12 +30,15 @@ from memory_mcp.text.truths.additions import (
 from memory_mcp.text.truths.frames import (
     Frame,
     families,
+    is_elliptical,
+    is_elliptical_we,
     read_frame,
     read_frames,
     split,
     split_statements,
     words,
 )
+from memory_mcp.text.truths.places import compare_places
 from memory_mcp.text.truths.renames import Rename, states_name
 from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
 
@@ -82,6 +85,9 @@ class Independent:
 
 
 Truth = Outdates | Disputes | Related | Independent
+
+_FURTHER: Final = Independent("it says further where, when, for whom or how")
+"""What is cut out of such a sentence may contradict; the whole does not."""
 
 _RANKS: Final = (Outdates, Disputes, Related, Independent)
 
@@ -231,7 +237,7 @@ def _compare_renamed(old: Frame, new: Frame, shared: frozenset[str]) -> Truth:
 def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
     """The verdict on the same skeleton, be it that of the sentence or of a part of it."""
     verdict = Independent(limit) if limit else _compare_skeletons(old, new)
-    if isinstance(verdict, Outdates | Disputes):
+    if isinstance(verdict, Outdates | Disputes) or verdict is _FURTHER:
         return verdict
     for part in _cut_out(old, new):
         inner = None if find_limit(old, part) else _compare_skeletons(old, part)
@@ -303,16 +309,17 @@ def _exchanges(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
-    if not (slot.old and slot.new) or _refines(slot):
-        return Independent("one says more")
-    if old.negations:
-        return Independent("each denies something else")
+    if not (slot.old and slot.new) or old.negations or _refines(slot):
+        return Independent("each denies something else" if old.negations else "one says more")
     opposite = _is_opposite(old, slot)
-    if not opposite and _changes_two_things(old, slot):
+    placed = compare_places(old, new, slot.at, slot.new, slot.old)
+    if placed is False:
+        return _FURTHER
+    if not (opposite or placed) and _changes_two_things(old, slot):
         return None
     in_subject = slot.at < max(old.predicate, 1) or any(w.after_copula for w in slot.old[1:])
     in_subject = in_subject and not (_is_bound(old, slot) or _counts_subject(slot))
-    one = _is_holder(old, slot) if in_subject else opposite or _judge_values(old, slot)
+    one = _is_holder(old, slot) if in_subject else opposite or placed or _judge_values(old, slot)
     if not (one or in_subject) and _is_switched(old, new, slot):
         one = True
     if one is None and _is_alike(slot):
@@ -379,6 +386,8 @@ def _decide(old: Frame, new: Frame, reason: str) -> Outdates | Disputes:
 def _find_slot(old: Frame, new: Frame) -> Slot | None:
     """The one place in which the sentences differ; the new one may say more behind it."""
     ours, theirs = new.keys, old.keys
+    if (named := _find_repeated(old, new)) is not None:
+        return Slot(named, old.words[named : named + 1], new.words[named : named + 1])
     at = 0
     while at < min(len(ours), len(theirs)) and ours[at] == theirs[at]:
         at += 1
@@ -395,6 +404,16 @@ def _find_slot(old: Frame, new: Frame) -> Slot | None:
     if not at or len(theirs) - at > SLOT_WORDS_MAX:
         return None
     return Slot(at, old.words[at:], new.words[at : _find_end(new, at, len(theirs) - at)])
+
+
+def _find_repeated(old: Frame, new: Frame) -> int | None:
+    """Where one word first stands for another one, if it does so again: "yarn", "yarn install"."""
+    if len(old.keys) != len(new.keys):
+        return None
+    pairs = list(zip(old.keys, new.keys, strict=True))
+    places = [at for at, (theirs, ours) in enumerate(pairs) if theirs != ours]
+    again = len(places) > 1 and len({pairs[at] for at in places}) == 1
+    return places[0] if again else None
 
 
 def _find_end(frame: Frame, at: int, length: int) -> int:
@@ -695,7 +714,7 @@ def _has_name(old: Frame, keys: frozenset[str]) -> bool:
 
 
 def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
-    if load_pattern("truths", "elliptical").match(new.sentence.text):  # "Upgraded to Node 22"
+    if is_elliptical(new) or (is_elliptical_we(new) and _has_name_of_kind(old)):
         return True
     if old.subject and old.values.get("name", frozenset()) & new.about:
         return bool(old.subject & new.about)
@@ -703,6 +722,13 @@ def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
         own = new.subject and not new.subject & old.about
         return old.subject <= (new.about - _find_targets(new) if own else new.about)
     return bool(shared) and len(shared) >= _SHARED_MIN * len(old.about - _find_value_words(old))
+
+
+def _has_name_of_kind(frame: Frame) -> bool:
+    """Whether its subject is the kind of its value: "the database is MySQL"."""
+    kinds = frozenset(stem(part) for kind in frame.families for part in kind.split("_"))
+    named = frame.subject or frame.about - _find_value_words(frame)
+    return bool(named) and named <= kinds | words("words", "kinds") | merge_words("ranked")
 
 
 def _find_targets(frame: Frame) -> frozenset[str]:
@@ -717,7 +743,8 @@ def _find_targets(frame: Frame) -> frozenset[str]:
 def _find_value_words(frame: Frame) -> frozenset[str]:
     """The words of what is said, not of what it is said of."""
     placed = {stem(word) for key in frame.values.get("place", ()) for word in key.split()}
-    said = placed | words("singles", "verbs")
+    said = placed | words("singles", "verbs") | words("places", "kept") | words("places", "done")
+    said |= words("words", "bounding")
     return frozenset(key for key in frame.about if _is_value(key) or key in said)
 
 
@@ -730,9 +757,17 @@ def has_other_head(old: Frame, new: Frame) -> bool:
             return True
         if at + 1 < len(new.words) and not new.words[at + 1].set_off:
             follows = new.words[at + 1]
-            if _is_noun(old, new, at + 1) and not follows.text.endswith(("s", "ed", "t", "n")):
+            named = _is_noun(old, new, at + 1) and not _names_bound(old, follows)
+            if named and not follows.text.endswith(("s", "ed", "t", "n")):
                 return True
     return False
+
+
+def _names_bound(old: Frame, word: Word) -> bool:
+    """Whether a word names what the old sentence says: "at least 80 %" is a threshold."""
+    return word.key in words("words", "thresholds") and matches(
+        "truths", "bounded", old.text.casefold()
+    )
 
 
 def _is_noun(old: Frame, new: Frame, at: int) -> bool:

@@ -151,9 +151,22 @@ def read_frames(text: str) -> tuple[Frame, ...]:
     """
     if split_day(text).timed:
         return ()
-    parts = (part for each in split_statements(text) for part in _RULES.split(each))
+    parts = (
+        part
+        for each in split_statements(text)
+        for clause in _split_spliced(each)
+        for part in _RULES.split(clause)
+    )
     frames = (read_frame(part) for part in islice(parts, _FRAMES_MAX))
     return tuple(frame for frame in frames if frame.words)
+
+
+def _split_spliced(sentence: str) -> Sequence[str]:
+    """The clauses that a comma alone joins: "bugs are in Linear, Jira is read-only"."""
+    first, *more = load_pattern("truths", "spliced").split(sentence)
+    if not more or matches("truths", "conditional", sentence) or not read_sentence(first).predicate:
+        return (sentence,)
+    return (first, *more)
 
 
 @lru_cache(maxsize=_FRAMES_KEPT)
@@ -171,7 +184,11 @@ def read_frame(text: str) -> Frame:
     about = frozenset(
         each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
     )
-    stated = frozenset(w.key for w in found if w.after_copula or w.key in families())
+    stated = frozenset(
+        word.key
+        for at, word in enumerate(found)
+        if word.after_copula or word.key in families() or _is_made_there(found, at)
+    )
     return Frame(
         text,
         sentence,
@@ -184,8 +201,8 @@ def read_frame(text: str) -> Frame:
         ),
         where=frozenset(
             part
-            for word, key in zip(found, keys, strict=True)
-            if word.kind != "verb"
+            for at, (word, key) in enumerate(zip(found, keys, strict=True))
+            if word.kind != "verb" and not _is_made_there(found, at)
             for part in (map(stem, _PLACES.findall(key)) if word.kind == "identifier" else (key,))
             if part in places() or part in words("words", "holders")
         ),
@@ -198,6 +215,16 @@ def read_frame(text: str) -> Frame:
         attributed=sources > 0,
         several=matches("truths", "several", low),
     )
+
+
+def is_elliptical(frame: Frame) -> bool:
+    """Whether it says nothing of what changed: "upgraded to Node 22"."""
+    return load_pattern("truths", "elliptical").match(frame.sentence.text) is not None
+
+
+def is_elliptical_we(frame: Frame) -> bool:
+    """Whether it says no more of what changed than that it is ours."""
+    return load_pattern("truths", "elliptical_we").match(frame.sentence.text) is not None
 
 
 def _fold(text: str) -> str:
@@ -270,6 +297,14 @@ def _names_whom(found: Sequence[Word], at: int, *, german: bool) -> bool:
         first -= 1
     before = found[first - 1] if first else None
     return before is None or before.kind != "preposition" or before.key in words("words", "agents")
+
+
+def _is_made_there(found: Sequence[Word], at: int) -> bool:
+    """Whether it is what a verb says where it is done: "rendered on the server"."""
+    behind = (word.key for word in found[max(at - 2, 0) : at])
+    return found[at].key in words("places", "sides") and any(
+        key in words("places", "made") for key in behind
+    )
 
 
 def _find_topic(frame: Frame) -> frozenset[str]:

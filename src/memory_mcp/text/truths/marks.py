@@ -9,11 +9,18 @@ from types import MappingProxyType
 from typing import Final
 
 from memory_mcp.domain.comparisons import Compared, Comparisons
-from memory_mcp.domain.deduplication import states_truth
+from memory_mcp.domain.deduplication import rank_holding, states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import Record, format_time
 from memory_mcp.frozen import frozen
-from memory_mcp.text.truths.compare import Disputes, Outdates, compare_statements
+from memory_mcp.text.truths.compare import (
+    Disputes,
+    Independent,
+    Outdates,
+    Truth,
+    compare_statements,
+)
+from memory_mcp.text.truths.frames import read_frames
 from memory_mcp.text.truths.outlines import may_bear, pack_outline
 
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
@@ -36,31 +43,44 @@ def mark_truths(
     replaces: Callable[[Record, Record], bool] | None = None,
     outlines: Mapping[RecordId, bytes] = _NONE,
 ) -> Marks:
-    """Compare every two of these memories: what was said later is newer, unless both hold.
+    """Compare every two of these memories: what was said later is newer, within one scope.
 
     `replaces` says whether the second of two answers a question anew that the first one answered.
     Where the outlines of both are known, they are compared only if these leave it open.
     """
     marks = Marks()
-    stating = sorted(filter(states_truth, records), key=lambda r: (r.moment, r.id))
+    stating = sorted(filter(states_truth, records), key=rank_holding)
     for older, newer in combinations(stating, 2):
-        if older.holds_with(newer):
-            continue
-        old, new = join_title(older, newer), join_title(newer, older)
-        match compare_statements(old, new) if _may_bear(older, newer, outlines) else None:
+        match compare_records(older, newer) if _may_bear(older, newer, outlines) else None:
             case Outdates():
                 marks.outdated[older.id] = newer.id
             case Disputes():
                 for one, other in ((older.id, newer.id), (newer.id, older.id)):
                     marks.disputed[one] = (*marks.disputed.get(one, ()), other)
             case _:
-                if replaces and replaces(older, newer):
+                if replaces and not older.holds_with(newer) and replaces(older, newer):
                     marks.outdated[older.id] = newer.id
     for older, newer in marks.outdated.items():
         while newer in marks.outdated:
             newer = marks.outdated[newer]  # noqa: PLW2901  # the last of the line holds
         marks.outdated[older] = newer
     return marks
+
+
+def compare_records(older: Record, newer: Record) -> Truth:
+    """What the one makes of the other that gives way to it, or may; see `rank_holding`.
+
+    Where users have changed since what they keep for themselves, nothing says which of both holds.
+    """
+    if older.holds_with(newer):
+        return Independent("it was said that both hold")
+    old, new = join_title(older, newer), join_title(newer, older)
+    truth = compare_statements(old, new)
+    later = older.moment > newer.moment
+    if not (later and any(frame.changes for frame in read_frames(old))):
+        return truth
+    found = truth if isinstance(truth, Outdates) else compare_statements(new, old)
+    return Disputes(found.reason) if isinstance(found, Outdates) else found
 
 
 def _may_bear(older: Record, newer: Record, outlines: Mapping[RecordId, bytes]) -> bool:
@@ -87,7 +107,7 @@ def drop_outdated(
     again.
     """
     records = {record.id: record for found in sections.values() for record in found}
-    stating = sorted(filter(states_truth, records.values()), key=lambda r: (r.moment, r.id))
+    stating = sorted(filter(states_truth, records.values()), key=rank_holding)
     outdated = set[RecordId]()
     for part in ([r for r in stating if r.id not in away], [r for r in stating if r.id in away]):
         outdated |= _find_outdated(part, outlines, comparisons or Comparisons())
@@ -110,11 +130,9 @@ def _find_outdated(
     for at, older in enumerate(stating):
         later = range(at + 1, len(order)) if at in new else [each for each in new if each > at]
         for after in later:
-            apart = older.holds_with(stating[after])
-            if not apart and may_bear(outlined[at], outlined[after]):
-                texts = join_title(older, stating[after]), join_title(stating[after], older)
-                if isinstance(compare_statements(*texts), Outdates):
-                    outdated.add((order[at], order[after]))
+            bears = may_bear(outlined[at], outlined[after])
+            if bears and isinstance(compare_records(older, stating[after]), Outdates):
+                outdated.add((order[at], order[after]))
     if stating:
         comparisons.note(Compared(keys, frozenset(outdated)))
     gone = {older for older, _ in outdated}

@@ -16,9 +16,8 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.record import Record
-from memory_mcp.text.tables import load_pattern
 from memory_mcp.text.truths.compare import SLOT_WORDS_MAX
-from memory_mcp.text.truths.frames import Frame, read_frames
+from memory_mcp.text.truths.frames import Frame, is_elliptical, is_elliptical_we, read_frames
 
 _FLAGS: Final = ("changes", "sourced", "elliptical", "past", "supposed", "general", "several")
 _ASKED_TOGETHER: Final = 0b111000
@@ -109,7 +108,7 @@ def may_relate(old: bytes, new: bytes) -> bool:
 
 def _pack_frame(frame: Frame) -> bytes:
     values = frame.values.items()
-    elliptical = load_pattern("truths", "elliptical").match(frame.sentence.text) is not None
+    elliptical = is_elliptical(frame) or is_elliptical_we(frame)
     flags = sum(
         bool(elliptical if name == "elliptical" else getattr(frame, name)) << place
         for place, name in enumerate(_FLAGS)

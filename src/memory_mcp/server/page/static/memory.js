@@ -105,6 +105,7 @@ export function renderMemory(each, page) {
     related("It brings up to date", why.newerThan, page),
     related("Brought up to date by", why.outdatedBy, page),
     related("Contradicted by", why.disputedWith, page),
+    related("Brought up to date, by what is asked, by", why.possible, page),
   );
 }
 
