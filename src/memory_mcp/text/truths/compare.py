@@ -36,6 +36,7 @@ from memory_mcp.text.truths.frames import (
     split_statements,
     words,
 )
+from memory_mcp.text.truths.kinds import state_other_kinds
 from memory_mcp.text.truths.renames import Rename, states_name
 from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
 
@@ -261,7 +262,16 @@ def find_limit(old: Frame, new: Frame) -> str:
         return "a rule and an exception"
     if is_code(old) or is_code(new):
         return "with another literal code does something else"
+    if state_other_kinds(old, new):
+        return "each states a value of another kind"
+    if _is_for_part(new) and not _is_for_part(old):
+        return "it holds for a part only"
     return "two of a kind that are not the same" if are_exclusive(old, new) else ""
+
+
+def _is_for_part(frame: Frame) -> bool:
+    """Whether it says that it holds "for publishing only", and not that this changed."""
+    return matches("truths", "part_only", frame.text.casefold()) and not frame.changes
 
 
 def _is_value(key: str) -> bool:
@@ -327,7 +337,8 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
 def _is_switched(old: Frame, new: Frame, slot: Slot) -> bool:
     """Whether the new one says that a tool took the place of what its subject uses."""
     before, after = _find_families(slot.old), _find_families(slot.new)
-    apart = before and after and before.isdisjoint(after)
+    one_of_many = slot.old[0].article in merge_words("indefinite")  # "a MacBook" is no editor
+    apart = before.isdisjoint(after) if before and after else one_of_many and after
     named = _is_name(slot.old[0]) and _is_name(slot.new[0])
     switched = old.subject and named and not apart
     return bool(switched and matches("truths", "switched", new.text.casefold()))

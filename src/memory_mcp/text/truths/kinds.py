@@ -1,0 +1,138 @@
+"""Tells of what kind a statement is: when something is, where, who does it, how much, or what it is.
+
+What is stated of one thing is brought up to date by a value of the same kind: "the demo moved to
+room 4" leaves it on Friday. Where a statement does not tell its kind, nothing follows.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, Literal
+
+from memory_mcp.patterns import compile_later
+from memory_mcp.text.merge.reading import Word, units
+from memory_mcp.text.merge.reading import words as merge_words
+from memory_mcp.text.sentences import MONTHS
+from memory_mcp.text.truths.frames import Frame, families, read_frame, words
+
+Kind = Literal["when", "where", "who", "figure", "what", "tool", "named"]
+
+_ORDINAL: Final = compile_later(r"\d{1,2}(?:st|nd|rd|th)")
+_MOMENTS: Final = ("day", "clock")
+_UNIT_CHARS_MIN: Final = 3
+"""A shorter one alone is the name of something: "hall B"."""
+_KINDS_KEPT: Final = 2_048
+
+
+def state_other_kinds(old: Frame, new: Frame) -> bool:
+    """Whether both speak of one thing, and no value of the new one is of a kind of an old one."""
+    if new.ended & old.about or not _share_subject(old, new):
+        return False
+    theirs, ours = _list_kinds(old.text), _list_kinds(new.text)
+    if not (theirs and ours) or theirs & ours:
+        return False
+    if ("tool" in theirs and "named" in ours) or ("named" in theirs and "tool" in ours):
+        return False
+    return not (ours <= {"what", "tool"} and "where" in theirs)  # "the office is now a boat"
+
+
+def _share_subject(old: Frame, new: Frame) -> bool:
+    """Whether both speak of one thing, and the new one of nothing that is stated of it."""
+    return bool(old.subject & new.subject) and new.subject.isdisjoint(old.about - old.subject)
+
+
+@lru_cache(maxsize=_KINDS_KEPT)
+def _list_kinds(text: str) -> frozenset[Kind]:
+    frame = read_frame(text)
+    if not frame.predicate:
+        return frozenset()
+    often = frame.values.get("often", frozenset()) - frame.subject
+    found = frozenset[Kind](kind for words in _split_phrases(frame) for kind in _find_kinds(words))
+    return found | {"when"} if often else found
+
+
+def _split_phrases(frame: Frame) -> Iterator[tuple[Word, ...]]:
+    """What is said of the subject, each preposition with what stands behind it."""
+    phrase: list[Word] = []
+    for word in frame.words[frame.predicate :]:
+        if phrase and (word.set_off or _leads(word)):
+            yield tuple(phrase)
+            phrase = []
+        phrase.append(word)
+    if phrase:
+        yield tuple(phrase)
+
+
+def _leads(word: Word) -> bool:
+    low = word.text.casefold()  # the key of Ines is that of "in"
+    return word.kind == "preposition" or (word.kind == "word" and low in words("words", "wheres"))
+
+
+def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[Kind]:
+    """The kinds of value that a phrase is; a figure behind a noun is its name: "in room 4"."""
+    lead, *rest = phrase if _leads(phrase[0]) else (None, *phrase)
+    if any(map(_is_moment, rest)):
+        yield "when"
+        return
+    if figures := _list_figures(rest, behind=lead is not None):
+        yield "figure"
+        spans = lead and (lead.key in words("words", "spans") or rest == figures)
+        if spans or any(units().get(word.text.casefold()) == "time" for word in figures):
+            yield "when"  # "after 30 days", "moved to 10", "twice a day"
+    elif lead and rest:
+        yield from _find_kinds_behind(lead, rest)
+    elif rest and rest[0].after_copula and _is_what(rest):
+        yield "what"
+        if _is_tool(rest[0]):
+            yield from ("tool", "named")
+
+
+def _find_kinds_behind(lead: Word, rest: list[Word]) -> Iterator[Kind]:
+    """The kinds of what stands behind a preposition: where it is, who does it, with which tool."""
+    first = rest[0]
+    if lead.key in words("words", "doers") and first.kind == "name":
+        yield "who"
+    elif lead.key in words("words", "wheres") and not _says_how(lead, rest):
+        yield "where"
+    else:
+        return
+    if any(map(_is_tool, rest)):
+        yield from ("tool", "named")
+    elif first.text[:1].isupper() and not first.article and lead.key not in words("words", "inner"):
+        yield "named"
+
+
+def _says_how(lead: Word, rest: list[Word]) -> bool:
+    """Whether it is no place: "in milliseconds", "in writing"."""
+    first = rest[0]
+    return lead.key == "in" and len(rest) == 1 and first.text.islower() and not first.article
+
+
+def _list_figures(rest: list[Word], *, behind: bool) -> list[Word]:
+    """The figures and bare units: "a gigabyte"."""
+    found: list[Word] = []
+    for before, word in zip((None, *rest), rest, strict=False):
+        named = before and (behind or _is_tool(before) or before.kind in ("name", "identifier"))
+        bare = len(word.text) >= _UNIT_CHARS_MIN and word.text.casefold() in units()
+        if bare or (word.kind == "value" and not named):
+            found.append(word)
+    return found
+
+
+def _is_moment(word: Word) -> bool:
+    low = word.text.casefold()
+    return (
+        word.dimension in _MOMENTS
+        or (low in MONTHS and word.text[0].isupper())
+        or word.key in words("words", "times")
+        or _ORDINAL.fullmatch(low) is not None
+    )
+
+
+def _is_what(rest: list[Word]) -> bool:
+    """Whether it is one of a kind, "a fox", or a known tool: a place may be "the town hall"."""
+    return rest[0].article in merge_words("indefinite") or _is_tool(rest[0])
+
+
+def _is_tool(word: Word) -> bool:
+    known = families().get(word.text.casefold()) or families().get(word.key) or frozenset()
+    return not known <= words("words", "habits")
