@@ -36,7 +36,7 @@ from memory_mcp.text.truths.frames import (
     split_statements,
     words,
 )
-from memory_mcp.text.truths.kinds import state_other_kinds
+from memory_mcp.text.truths.kinds import find_other_kinds
 from memory_mcp.text.truths.renames import Rename, states_name
 from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
 
@@ -256,17 +256,14 @@ def find_limit(old: Frame, new: Frame) -> str:
         return "one of them tells of what was, or may be"
     if new.where - old.where:
         return "they hold for different places or people"
-    if old.several or new.several:
+    if old.several or new.several or _is_for_part(old) != _is_for_part(new):
         return "one of several"
     if old.general != new.general:
         return "a rule and an exception"
     if is_code(old) or is_code(new):
         return "with another literal code does something else"
-    if state_other_kinds(old, new):
-        return "each states a value of another kind"
-    if _is_for_part(new) and not _is_for_part(old):
-        return "it holds for a part only"
-    return "two of a kind that are not the same" if are_exclusive(old, new) else ""
+    two = "two of a kind that are not the same" if are_exclusive(old, new) else ""
+    return two or find_other_kinds(old, new)
 
 
 def _is_for_part(frame: Frame) -> bool:
@@ -337,8 +334,7 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
 def _is_switched(old: Frame, new: Frame, slot: Slot) -> bool:
     """Whether the new one says that a tool took the place of what its subject uses."""
     before, after = _find_families(slot.old), _find_families(slot.new)
-    one_of_many = slot.old[0].article in merge_words("indefinite")  # "a MacBook" is no editor
-    apart = before.isdisjoint(after) if before and after else one_of_many and after
+    apart = before and after and before.isdisjoint(after)
     named = _is_name(slot.old[0]) and _is_name(slot.new[0])
     switched = old.subject and named and not apart
     return bool(switched and matches("truths", "switched", new.text.casefold()))

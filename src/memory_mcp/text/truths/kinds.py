@@ -1,4 +1,4 @@
-"""Tells of what kind a statement is: when something is, where, who does it, how much, or what it is.
+"""Tells of what kind a statement is: when something is, where, by whom, how much, or what it is.
 
 What is stated of one thing is brought up to date by a value of the same kind: "the demo moved to
 room 4" leaves it on Friday. Where a statement does not tell its kind, nothing follows.
@@ -12,6 +12,7 @@ from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.reading import Word, units
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import MONTHS
+from memory_mcp.text.truths.additions import list_families
 from memory_mcp.text.truths.frames import Frame, families, read_frame, words
 
 Kind = Literal["when", "where", "who", "figure", "what", "tool", "named"]
@@ -23,16 +24,49 @@ _UNIT_CHARS_MIN: Final = 3
 _KINDS_KEPT: Final = 2_048
 
 
-def state_other_kinds(old: Frame, new: Frame) -> bool:
+def find_other_kinds(old: Frame, new: Frame) -> str:
+    """Why a value of the new one takes the place of none of the old one, or ""."""
+    if _state_other_kinds(old, new):
+        return "each states a value of another kind"
+    if _end_another_tool(old, new):
+        return "another tool is over"
+    return "a tool takes the place of no object" if _use_other_things(old, new) else ""
+
+
+def _state_other_kinds(old: Frame, new: Frame) -> bool:
     """Whether both speak of one thing, and no value of the new one is of a kind of an old one."""
     if new.ended & old.about or not _share_subject(old, new):
         return False
     theirs, ours = _list_kinds(old.text), _list_kinds(new.text)
     if not (theirs and ours) or theirs & ours:
         return False
+    both = old.subject & new.subject
+    if list_families(old, both) & list_families(new, both):
+        return False
     if ("tool" in theirs and "named" in ours) or ("named" in theirs and "tool" in ours):
         return False
     return not (ours <= {"what", "tool"} and "where" in theirs)  # "the office is now a boat"
+
+
+def _end_another_tool(old: Frame, new: Frame) -> bool:
+    """Whether all the new one says is that something is over that is no tool of the old one."""
+    tools = old.families - words("words", "habits")
+    ended = new.ended and new.about <= new.ended and new.ended.isdisjoint(old.about)
+    return bool(tools and ended and tools.isdisjoint(new.families))
+
+
+def _use_other_things(old: Frame, new: Frame) -> bool:
+    """Whether one has a named object, "a MacBook", and the other one a tool: an editor."""
+    theirs, ours = _find_object(old), _find_object(new)
+    if not (theirs and ours) or _is_tool(theirs) or not theirs.text[:1].isupper():
+        return False
+    indefinite = merge_words("indefinite")
+    return theirs.article in indefinite and _is_tool(ours) and ours.article not in indefinite
+
+
+def _find_object(frame: Frame) -> Word | None:
+    said = frame.words[frame.predicate :][:2] if frame.predicate else ()
+    return said[1] if [_leads(word) or word.after_copula for word in said] == [False] * 2 else None
 
 
 def _share_subject(old: Frame, new: Frame) -> bool:
@@ -46,8 +80,18 @@ def _list_kinds(text: str) -> frozenset[Kind]:
     if not frame.predicate:
         return frozenset()
     often = frame.values.get("often", frozenset()) - frame.subject
-    found = frozenset[Kind](kind for words in _split_phrases(frame) for kind in _find_kinds(words))
+    phrases = (each for each in _split_phrases(frame) if not _dates_change(frame, each))
+    found = frozenset[Kind](kind for phrase in phrases for kind in _find_kinds(phrase))
     return found | {"when"} if often else found
+
+
+def _dates_change(frame: Frame, phrase: tuple[Word, ...]) -> bool:
+    """Whether it only says since when something else is so, or when it happened."""
+    lead = phrase[0].text.casefold()
+    if not any(word.kind == "value" or _is_moment(word) or _is_unit(word) for word in phrase):
+        return False
+    happened = frame.sentence.event or frame.sentence.past
+    return lead in words("words", "onsets") or (happened and lead not in words("words", "targets"))
 
 
 def _split_phrases(frame: Frame) -> Iterator[tuple[Word, ...]]:
@@ -64,7 +108,8 @@ def _split_phrases(frame: Frame) -> Iterator[tuple[Word, ...]]:
 
 def _leads(word: Word) -> bool:
     low = word.text.casefold()  # the key of Ines is that of "in"
-    return word.kind == "preposition" or (word.kind == "word" and low in words("words", "wheres"))
+    governs = word.kind == "preposition" and low != "of"  # "to the end of August" is one phrase
+    return governs or (word.kind == "word" and low in words("words", "wheres"))
 
 
 def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[Kind]:
@@ -112,8 +157,7 @@ def _list_figures(rest: list[Word], *, behind: bool) -> list[Word]:
     found: list[Word] = []
     for before, word in zip((None, *rest), rest, strict=False):
         named = before and (behind or _is_tool(before) or before.kind in ("name", "identifier"))
-        bare = len(word.text) >= _UNIT_CHARS_MIN and word.text.casefold() in units()
-        if bare or (word.kind == "value" and not named):
+        if _is_unit(word) or (word.kind == "value" and not named):
             found.append(word)
     return found
 
@@ -126,6 +170,10 @@ def _is_moment(word: Word) -> bool:
         or word.key in words("words", "times")
         or _ORDINAL.fullmatch(low) is not None
     )
+
+
+def _is_unit(word: Word) -> bool:
+    return len(word.text) >= _UNIT_CHARS_MIN and word.text.casefold() in units()
 
 
 def _is_what(rest: list[Word]) -> bool:
