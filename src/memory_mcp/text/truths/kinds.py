@@ -4,9 +4,9 @@ What is stated of one thing is brought up to date by a value of the same kind: "
 room 4" leaves it on Friday. Where a statement does not tell its kind, nothing follows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.reading import Word, units
@@ -14,8 +14,6 @@ from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import MONTHS
 from memory_mcp.text.truths.additions import list_families
 from memory_mcp.text.truths.frames import Frame, families, read_frame, words
-
-Kind = Literal["when", "where", "who", "figure", "what", "tool", "named"]
 
 _ORDINAL: Final = compile_later(r"\d{1,2}(?:st|nd|rd|th)")
 _MOMENTS: Final = ("day", "clock")
@@ -40,7 +38,7 @@ def _state_other_kinds(old: Frame, new: Frame) -> bool:
     theirs, ours = _list_kinds(old.text), _list_kinds(new.text)
     if not (theirs and ours) or theirs & ours:
         return False
-    both = old.subject & new.subject
+    both = _find_topic(old)[0] & _find_topic(new)[0]
     if list_families(old, both) & list_families(new, both):
         return False
     if ("tool" in theirs and "named" in ours) or ("named" in theirs and "tool" in ours):
@@ -71,17 +69,38 @@ def _find_object(frame: Frame) -> Word | None:
 
 def _share_subject(old: Frame, new: Frame) -> bool:
     """Whether both speak of one thing, and the new one of nothing that is stated of it."""
-    return bool(old.subject & new.subject) and new.subject.isdisjoint(old.about - old.subject)
+    theirs, ours = _find_topic(old)[0], _find_topic(new)[0]
+    return bool(theirs & ours) and ours.isdisjoint(old.about - theirs)
+
+
+def _find_topic(frame: Frame) -> tuple[frozenset[str], int]:
+    """Of what it speaks, and where begins what it says of it.
+
+    We say it of what we do something with, "we moved standup", or of what we do: "we meet".
+    """
+    said = frame.words[frame.predicate :]
+    if frame.subject or not said or said[0].kind != "verb" or frame.predicate > 1:
+        return frame.subject, frame.predicate
+    first = frame.predicate + 1
+    end = next((n for n, word in enumerate(said[1:], first) if _ends_object(word)), first)
+    return frozenset(frame.keys[first:end] or frame.keys[first - 1 : first]), end
+
+
+def _ends_object(word: Word) -> bool:
+    return _leads(word) or word.set_off or word.kind not in ("word", "name", "identifier")
 
 
 @lru_cache(maxsize=_KINDS_KEPT)
-def _list_kinds(text: str) -> frozenset[Kind]:
+def _list_kinds(text: str) -> frozenset[str]:
     frame = read_frame(text)
-    if not frame.predicate:
+    topic, at = _find_topic(frame)
+    if not (topic and at):
         return frozenset()
-    often = frame.values.get("often", frozenset()) - frame.subject
-    phrases = (each for each in _split_phrases(frame) if not _dates_change(frame, each))
-    found = frozenset[Kind](kind for phrase in phrases for kind in _find_kinds(phrase))
+    often = frame.values.get("often", frozenset()) - topic
+    phrases = [each for each in _split_phrases(frame.words[at:]) if not _dates_change(frame, each)]
+    found = frozenset[str](kind for phrase in phrases for kind in _find_kinds(phrase))
+    if (used := _find_object(frame)) and _is_tool(used):
+        found |= {"tool", "named", "where"}  # "the site uses Netlify" says where it is, too
     return found | {"when"} if often else found
 
 
@@ -94,10 +113,10 @@ def _dates_change(frame: Frame, phrase: tuple[Word, ...]) -> bool:
     return lead in words("words", "onsets") or (happened and lead not in words("words", "targets"))
 
 
-def _split_phrases(frame: Frame) -> Iterator[tuple[Word, ...]]:
+def _split_phrases(said: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
     """What is said of the subject, each preposition with what stands behind it."""
     phrase: list[Word] = []
-    for word in frame.words[frame.predicate :]:
+    for word in said:
         if phrase and (word.set_off or _leads(word)):
             yield tuple(phrase)
             phrase = []
@@ -112,7 +131,7 @@ def _leads(word: Word) -> bool:
     return governs or (word.kind == "word" and low in words("words", "wheres"))
 
 
-def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[Kind]:
+def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[str]:
     """The kinds of value that a phrase is; a figure behind a noun is its name: "in room 4"."""
     lead, *rest = phrase if _leads(phrase[0]) else (None, *phrase)
     if any(map(_is_moment, rest)):
@@ -120,9 +139,12 @@ def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[Kind]:
         return
     if figures := _list_figures(rest, behind=lead is not None):
         yield "figure"
-        spans = lead and (lead.key in words("words", "spans") or rest == figures)
-        if spans or any(units().get(word.text.casefold()) == "time" for word in figures):
-            yield "when"  # "after 30 days", "moved to 10", "twice a day"
+        timed = any(units().get(word.text.casefold()) == "time" for word in figures)
+        bare = lead and rest == figures and figures[0].dimension == "count"
+        if timed or bare or (lead and lead.key in words("words", "spans")):
+            yield "when"  # "twice a day", "moved to 10", "after 30 days"
+        if lead and bare and lead.key not in words("words", "hours"):
+            yield "where"  # "listens on 9090"
     elif lead and rest:
         yield from _find_kinds_behind(lead, rest)
     elif rest and rest[0].after_copula and _is_what(rest):
@@ -131,7 +153,7 @@ def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[Kind]:
             yield from ("tool", "named")
 
 
-def _find_kinds_behind(lead: Word, rest: list[Word]) -> Iterator[Kind]:
+def _find_kinds_behind(lead: Word, rest: list[Word]) -> Iterator[str]:
     """The kinds of what stands behind a preposition: where it is, who does it, with which tool."""
     first = rest[0]
     if lead.key in words("words", "doers") and first.kind == "name":
