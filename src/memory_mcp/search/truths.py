@@ -256,12 +256,11 @@ def mark_hits(
 def _asks_for_the_old(asked: frozenset[str], old: str, new: str) -> bool:
     """Whether the older one is what is asked for, though the newer one may change some of it.
 
-    It alone holds more of what is asked, or what of it still holds does.
+    It alone holds more of what is asked, or a part of it still holds: then the whole is not over.
     """
-    parts = split_outdated(old, new)
-    if parts is None:
-        return _compare_asked(asked, old, new) > _ASKED_MORE_MAX
-    return _compare_asked(asked, *reversed(parts)) >= 0
+    if split_outdated(old, new) is not None:
+        return True
+    return _compare_asked(asked, old, new) > _ASKED_MORE_MAX
 
 
 def _compare_asked(asked: frozenset[str], one: str, other: str) -> float:

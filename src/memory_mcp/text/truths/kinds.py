@@ -63,8 +63,12 @@ def _use_other_things(old: Frame, new: Frame) -> bool:
 
 
 def _find_object(frame: Frame) -> Word | None:
-    said = frame.words[frame.predicate :][:2] if frame.predicate else ()
-    return said[1] if [_leads(word) or word.after_copula for word in said] == [False] * 2 else None
+    """The word behind the verb: what is used."""
+    verb, *behind = frame.words[frame.predicate :][:2] or (None,)
+    used = behind[0] if behind and frame.predicate else None
+    if used is None or verb is None or verb.after_copula or _leads(verb) or _leads(used):
+        return None
+    return used
 
 
 def _share_subject(old: Frame, new: Frame) -> bool:
