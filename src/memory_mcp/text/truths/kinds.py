@@ -16,9 +16,11 @@ from memory_mcp.text.truths.additions import list_families
 from memory_mcp.text.truths.frames import Frame, families, read_frame, words
 
 _ORDINAL: Final = compile_later(r"\d{1,2}(?:st|nd|rd|th)")
-_MOMENTS: Final = ("day", "clock")
+_WHEN: Final = ("day", "hour")
 _UNIT_CHARS_MIN: Final = 3
 """A shorter one alone is the name of something: "hall B"."""
+_OVER_WORDS_MAX: Final = 2
+"""More words behind the subject say something beside that it is gone, or "switched off"."""
 _KINDS_KEPT: Final = 2_048
 
 
@@ -49,8 +51,9 @@ def _state_other_kinds(old: Frame, new: Frame) -> bool:
 def _end_another_tool(old: Frame, new: Frame) -> bool:
     """Whether all the new one says is that something is over that is no tool of the old one."""
     tools = old.families - words("words", "habits")
-    ended = new.ended and new.about <= new.ended and new.ended.isdisjoint(old.about)
-    return bool(tools and ended and tools.isdisjoint(new.families))
+    over = new.subject and new.subject <= new.ended and new.ended.isdisjoint(old.about)
+    short = len(new.words) <= new.predicate + _OVER_WORDS_MAX
+    return bool(tools and over and short and tools.isdisjoint(new.families))
 
 
 def _use_other_things(old: Frame, new: Frame) -> bool:
@@ -105,23 +108,26 @@ def _list_kinds(text: str) -> frozenset[str]:
     found = frozenset[str](kind for phrase in phrases for kind in _find_kinds(phrase))
     if (used := _find_object(frame)) and _is_tool(used):
         found |= {"tool", "named", "where"}  # "the site uses Netlify" says where it is, too
-    return found | {"when"} if often else found
+    return found.union(_WHEN) if often else found
 
 
 def _dates_change(frame: Frame, phrase: tuple[Word, ...]) -> bool:
     """Whether it only says since when something else is so, or when it happened."""
-    lead = phrase[0].text.casefold()
-    if not any(word.kind == "value" or _is_moment(word) or _is_unit(word) for word in phrase):
+    if not any(word.kind == "value" or _list_moments(word) or _is_unit(word) for word in phrase):
         return False
     happened = frame.sentence.event or frame.sentence.past
-    return lead in words("words", "onsets") or (happened and lead not in words("words", "targets"))
+    return _begins_date(phrase[0]) or (happened and phrase[0].key not in words("words", "targets"))
+
+
+def _begins_date(word: Word) -> bool:
+    return word.text.casefold() in words("words", "onsets")
 
 
 def _split_phrases(said: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
     """What is said of the subject, each preposition with what stands behind it."""
     phrase: list[Word] = []
     for word in said:
-        if phrase and (word.set_off or _leads(word)):
+        if phrase and (word.set_off or _leads(word) or _begins_date(word)):
             yield tuple(phrase)
             phrase = []
         phrase.append(word)
@@ -138,17 +144,17 @@ def _leads(word: Word) -> bool:
 def _find_kinds(phrase: tuple[Word, ...]) -> Iterator[str]:
     """The kinds of value that a phrase is; a figure behind a noun is its name: "in room 4"."""
     lead, *rest = phrase if _leads(phrase[0]) else (None, *phrase)
-    if any(map(_is_moment, rest)):
-        yield "when"
+    if moments := [moment for word in rest for moment in _list_moments(word)]:
+        yield from moments
         return
     if figures := _list_figures(rest, behind=lead is not None):
         yield "figure"
         timed = any(units().get(word.text.casefold()) == "time" for word in figures)
         bare = lead and rest == figures and figures[0].dimension == "count"
         if timed or bare or (lead and lead.key in words("words", "spans")):
-            yield "when"  # "twice a day", "moved to 10", "after 30 days"
+            yield from _WHEN  # "twice a day", "moved to 10", "after 30 days"
         if lead and bare and lead.key not in words("words", "hours"):
-            yield "where"  # "listens on 9090"
+            yield from ("where", "port")  # "listens on 9090"
     elif lead and rest:
         yield from _find_kinds_behind(lead, rest)
     elif rest and rest[0].after_copula and _is_what(rest):
@@ -162,6 +168,8 @@ def _find_kinds_behind(lead: Word, rest: list[Word]) -> Iterator[str]:
     first = rest[0]
     if lead.key in words("words", "doers") and first.kind == "name":
         yield "who"
+    elif first.key in words("words", "addresses") and any(word.kind == "value" for word in rest):
+        yield "port"
     elif lead.key in words("words", "wheres") and not _says_how(lead, rest):
         yield "where"
     else:
@@ -188,14 +196,15 @@ def _list_figures(rest: list[Word], *, behind: bool) -> list[Word]:
     return found
 
 
-def _is_moment(word: Word) -> bool:
+def _list_moments(word: Word) -> tuple[str, ...]:
+    """Whether it names a day, or an hour: one is moved without the other."""
     low = word.text.casefold()
-    return (
-        word.dimension in _MOMENTS
-        or (low in MONTHS and word.text[0].isupper())
-        or word.key in words("words", "times")
-        or _ORDINAL.fullmatch(low) is not None
-    )
+    if word.dimension == "clock":
+        return ("hour",)
+    month = low in MONTHS and word.text[0].isupper()
+    if month or word.dimension == "day" or _ORDINAL.fullmatch(low):
+        return ("day",)
+    return _WHEN if word.key in words("words", "times") else ()
 
 
 def _is_unit(word: Word) -> bool:
