@@ -258,7 +258,7 @@ def mark_hits(
 def may_replace(older: Record, newer: Record, old: SearchFields, new: SearchFields) -> bool:
     """Whether a search marks the older one if it asks for what both speak of, as near to both."""
     shared = frozenset(old.body.split()) & frozenset(new.body.split())
-    near = describe_nearness(shared, old, new, (_NEAR_SCORE,) * 3)
+    near = describe_nearness(shared, old, new, (_NEAR_SCORE, _NEAR_SCORE, _NEAR_SCORE))
     told = describe_answers("", join_title(older, newer), join_title(newer, older)) | near
     return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
 
@@ -266,12 +266,11 @@ def may_replace(older: Record, newer: Record, old: SearchFields, new: SearchFiel
 def _asks_for_the_old(asked: frozenset[str], old: str, new: str) -> bool:
     """Whether the older one is what is asked for, though the newer one may change some of it.
 
-    It alone holds more of what is asked, or what of it still holds does.
+    It alone holds more of what is asked, or a part of it still holds: then the whole is not over.
     """
-    parts = split_outdated(old, new)
-    if parts is None:
-        return _compare_asked(asked, old, new) > _ASKED_MORE_MAX
-    return _compare_asked(asked, *reversed(parts)) >= 0
+    if split_outdated(old, new) is not None:
+        return True
+    return _compare_asked(asked, old, new) > _ASKED_MORE_MAX
 
 
 def _compare_asked(asked: frozenset[str], one: str, other: str) -> float:

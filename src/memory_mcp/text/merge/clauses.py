@@ -33,10 +33,18 @@ def split_clauses(sentence: str) -> list[str]:
         clause = f"{subject} {part}."
         verb = _find_first_of_predicate(read_sentence(clause))
         begins = part.split(maxsplit=1)[0].casefold() if part else ""
-        if verb is None or verb.kind != "verb" or not begins.startswith(verb.text.casefold()[:3]):
+        led = verb and verb.kind == "verb" and begins.startswith(verb.text.casefold()[:3])
+        if not led and not _follows_figure(clauses[-1], part):
             return [sentence]
         clauses.append(clause)
     return clauses
+
+
+def _follows_figure(before: str, part: str) -> bool:
+    """Whether a verb that is in no list begins it: "… on port 3128 and caches for an hour"."""
+    first, *behind = part.split(maxsplit=2)
+    governed = behind and behind[0].casefold() in words("articles") | words("prepositions") - {"of"}
+    return bool(governed and first.islower() and first.endswith("s") and before[-2:-1].isdigit())
 
 
 def cut_out_statements(sentence: str, part: str) -> Iterator[str]:

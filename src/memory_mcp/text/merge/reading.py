@@ -114,7 +114,7 @@ def _numbers() -> Mapping[str, int]:
 
 
 @cache
-def _units() -> Mapping[str, str]:
+def units() -> Mapping[str, str]:
     """The dimension of each unit."""
     table = load_table("merge")["units"]
     return {unit: dimension for dimension, units in table.items() for unit in units.split()}
@@ -374,7 +374,7 @@ def _read_value(tokens: Sequence[Token], at: int) -> _Value | None:
     if folded in _numbers():
         return _read_amount(tokens, at, str(_numbers()[folded]), "")
     match = None if text.isalpha() else _FIGURE.fullmatch(text)
-    if match is None or (match[3] and match[3].casefold() not in _units()):
+    if match is None or (match[3] and match[3].casefold() not in units()):
         return None
     return _read_amount(tokens, at, match[2].replace(",", ""), (match[1] or match[3]).casefold())
 
@@ -396,11 +396,11 @@ def _read_amount(tokens: Sequence[Token], at: int, number: str, unit: str) -> _V
         return _Value(number, text, "clock")
     # the "m" of "8 m" is a unit; a capital that begins a name is none
     alone = len(follows.text) > 1 or follows.text in "%€$£gmsh"
-    if not unit and follows.folded in _units() and alone:
-        return _Value(f"{number} {stem(follows.folded)}", both, _units()[follows.folded], 2)
+    if not unit and follows.folded in units() and alone:
+        return _Value(f"{number} {stem(follows.folded)}", both, units()[follows.folded], 2)
     if not unit and follows.folded in words("clock"):
         return _Value(f"{number} {follows.folded}", both, "clock", 2)
-    dimension = "day" if _YEAR.fullmatch(text) else _units().get(unit, "count")
+    dimension = "day" if _YEAR.fullmatch(text) else units().get(unit, "count")
     return _Value(f"{number} {unit}".strip(), text, dimension)
 
 

@@ -41,10 +41,10 @@ def _share_kind(old: Frame, new: Frame) -> bool:
     return any(
         old.values[kind] - old.about and new.values[kind] - old.about
         for kind in old.values.keys() & new.values.keys() - {"name", "place"}
-    ) or bool(_list_families(old, old.subject) & _list_families(new, old.subject))
+    ) or bool(list_families(old, old.subject) & list_families(new, old.subject))
 
 
-def _list_families(frame: Frame, subject: frozenset[str]) -> frozenset[str]:
+def list_families(frame: Frame, subject: frozenset[str]) -> frozenset[str]:
     """The kinds of value that are named, but for those that the subject is of."""
     found = (families().get(key, frozenset()) for key in frame.about - subject)
     return frozenset[str]().union(*found)

@@ -17,6 +17,7 @@ from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.text.tables import matches
 from memory_mcp.text.truths.compare import Independent, compare_alike, find_limit, has_other_head
 from memory_mcp.text.truths.frames import Frame, read_frames
+from memory_mcp.text.truths.kinds import find_other_kinds
 from memory_mcp.text.truths.renames import states_name
 from memory_mcp.text.truths.siblings import find_siblings
 
@@ -150,7 +151,7 @@ def _find_apart(old: Frame, new: Frame) -> str:
     """Why a change of the one leaves the other as it is; or ""."""
     if new.renamed and not states_name(old.text, new.renamed):
         return "only its name is another one"
-    return find_siblings(old, new)
+    return find_other_kinds(old, new) or find_siblings(old, new)
 
 
 def _find_kinds(question: str) -> frozenset[str]:

@@ -38,6 +38,7 @@ from memory_mcp.text.truths.frames import (
     split_statements,
     words,
 )
+from memory_mcp.text.truths.kinds import find_other_kinds
 from memory_mcp.text.truths.places import compare_places
 from memory_mcp.text.truths.renames import Rename, states_name
 from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
@@ -261,13 +262,19 @@ def find_limit(old: Frame, new: Frame) -> str:
         return "one of them tells of what was, or may be"
     if new.where - old.where:
         return "they hold for different places or people"
-    if old.several or new.several:
+    if old.several or new.several or _is_for_part(old) != _is_for_part(new):
         return "one of several"
     if old.general != new.general:
         return "a rule and an exception"
     if is_code(old) or is_code(new):
         return "with another literal code does something else"
-    return "two of a kind that are not the same" if are_exclusive(old, new) else ""
+    two = "two of a kind that are not the same" if are_exclusive(old, new) else ""
+    return two or find_other_kinds(old, new)
+
+
+def _is_for_part(frame: Frame) -> bool:
+    """Whether it says that it holds "for publishing only", and not that this changed."""
+    return matches("truths", "part_only", frame.text.casefold()) and not frame.changes
 
 
 def _is_value(key: str) -> bool:
