@@ -190,10 +190,16 @@ def _list_figures(rest: list[Word], *, behind: bool) -> list[Word]:
     """The figures and bare units: "a gigabyte"."""
     found: list[Word] = []
     for before, word in zip((None, *rest), rest, strict=False):
-        named = before and (behind or _is_tool(before) or before.kind in ("name", "identifier"))
+        named = before and _may_have_number(before, behind=behind)
         if _is_unit(word) or (word.kind == "value" and not named):
             found.append(word)
     return found
+
+
+def _may_have_number(word: Word, *, behind: bool) -> bool:
+    """Whether a figure behind the word is its name: "in room 4"; of "at least 4" it is not."""
+    named = behind or _is_tool(word) or word.kind in ("name", "identifier")
+    return named and word.key not in words("words", "least")
 
 
 def _list_moments(word: Word) -> tuple[str, ...]:
