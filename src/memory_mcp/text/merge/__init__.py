@@ -3,7 +3,6 @@
 from memory_mcp.text.merge.compose import (
     ForgetPlan,
     compose,
-    find_parts,
     find_replaced_value,
     keeps_content,
     plan_forget,
@@ -16,7 +15,6 @@ __all__ = [
     "Statement",
     "compare_facts",
     "compose",
-    "find_parts",
     "find_replaced_value",
     "keeps_content",
     "plan_forget",

@@ -246,7 +246,7 @@ class ForgetPlan:
     again: tuple[tuple[Record, Sequence[Record]], ...] = ()
 
 
-def find_parts(record: Record) -> set[RecordId]:
+def _find_parts(record: Record) -> set[RecordId]:
     """The memories that a record was composed of: sources that it supersedes."""
     return set(record.derived_from) & set(record.supersedes)
 
@@ -274,7 +274,7 @@ def plan_forget(
         older.update(
             dict.fromkeys(set(record.supersedes) - (set() if own else set(record.derived_from)))
         )
-        if own or not find_parts(record):  # it never took the place of what it was drawn from
+        if own or not _find_parts(record):  # it never took the place of what it was drawn from
             continue
         left = _find_parts_left(record, target, doomed, known)
         if record.id in visible:
