@@ -93,7 +93,12 @@ def tell_project(
 ) -> AbstractAsyncContextManager[tuple[Workspace, dict[str, str]]]:
     """A workspace that knows the project of a working day, and the name of each of its memories."""
     units = tuple(
-        Unit(id=m["id"], text=m["content"], said=m["content"], kind=m["kind"])
+        Unit(
+            id=m["id"],
+            text=m["content"],
+            said=m["content"],
+            kind="fact" if m["kind"] == "goal" else m["kind"],  # a goal is a category of facts
+        )
         for m in project["memories"]
     )
     return _told(Conversation(project["name"], units, ()), folder, embedder, model_home)
