@@ -249,7 +249,8 @@ def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
 
 def _cut_out(old: Frame, new: Frame) -> Iterator[Frame]:
     """The statements about the old subject that stand in the new sentence."""
-    if old.subject and old.subject <= new.about and not new.several:
+    whole = not (new.several or _is_for_part(new))
+    if whole and old.subject and old.subject <= new.about:
         for text in cut_out_statements(new.sentence.text, old.sentence.text):
             yield read_frame(text)
         if found := load_pattern("truths", "holder_within").search(new.sentence.text):
