@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from memory_mcp.patterns import compile_later
 from memory_mcp.text.merge.reading import Word
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.tables import matches
 from memory_mcp.text.truths.frames import Frame, words
 
+_FIGURE: Final = compile_later(r"[-+]?\d+(?:[.,]\d+)?")
+"""With a sign it is no value of `reading`: "-80 °C"."""
 _CLASSES: Final = ("regions", "tongues", "manners")
 _DIRECTIONS: Final = ("where", "whither", "with")
 
@@ -38,7 +41,7 @@ class _Place(NamedTuple):
     @property
     def kind(self) -> str:
         """The class of what is named: a part of the world, a language, a manner, a value, or ""."""
-        if self.named[0].kind == "value":
+        if self.named[0].kind == "value" or _FIGURE.fullmatch(self.named[0].text):
             return "values"
         keys = {word.text.casefold() for word in self.named}
         return next((each for each in _CLASSES if keys & words("places", each)), "")
