@@ -152,6 +152,80 @@ def test_a_person_reads_what_a_backtrack_left(run: Run, more: tuple[str, ...]) -
     assert "erased for good" in complaint(run, "show", left, *more)
 
 
+def test_what_was_replaced_on_a_left_line_is_not_promised_back(run: Run) -> None:
+    """Restoring the line brings back what it ended with, and nothing of what it had replaced."""
+    as_json(run, "checkpoint", "Here", "--phase", "1")
+    old = as_json(run, "add", "Mails are sent by Postmark.")["memoryId"]
+    hidden = as_json(run, "add", "Legal reviews each release.")["memoryId"]
+    new = as_json(run, "update", old, "Mails are sent by SES.")["memoryId"]
+    run("forget", hidden, "--hide")
+    line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
+    step = f"`memory-mcp backtrack {line}` would"
+
+    _, out, _ = run("show", old)
+    assert f"was replaced by {new[-8:]}, which a backtrack left. {step} restore that one." in out
+    _, out, _ = run("show", hidden)
+    assert f", and a backtrack left its line. {step} not bring it back." in out
+    _, out, _ = run("show", new)
+    assert f"was left by a backtrack. {step} restore it." in out
+    run("forget", new)
+    _, out, _ = run("show", old)
+    assert "is an older version of a memory that was erased for good on 20" in out
+    assert f"{step} not bring it back." in out
+
+
+def test_why_says_whether_it_was_replaced_or_hidden_when_by_whom_and_the_reason(run: Run) -> None:
+    """Who finds an old id in a note asks what became of it, and what spoke against it."""
+    hidden = as_json(run, "add", "Legal reviews each release.")["memoryId"]
+    run("forget", hidden, "--hide", "--reason", "legal said no")
+    _, out, _ = run("show", hidden, "--why")
+    first, *_ = out.splitlines()
+    assert first.startswith(f"Memory '{hidden}' was hidden on 20")
+    assert re.search(
+        r"^holds no more: hidden 20\d\d-\d\d-\d\d \d\d:\d\d UTC by user of \w+, "
+        r"because: legal said no$",
+        out,
+        re.MULTILINE,
+    )
+    why = as_json(run, "show", hidden, "--why")["why"]["hidden"]
+    assert (why["by"], why["reason"]) == ("user", "legal said no")
+
+    old = as_json(run, "add", "Mails are sent by Postmark.")["memoryId"]
+    new = as_json(run, "update", old, "Mails are sent by SES.", "--reason", "too dear")["memoryId"]
+    last = as_json(run, "update", new, "Mails are sent by Mailgun.")["memoryId"]
+    _, out, _ = run("show", old, "--why")
+    assert out.startswith(f"Memory '{old}' was replaced by {last[-8:]}: read that one.")
+    assert out.endswith(
+        ", because: too dear\nreplaced by:\n"
+        f"- Mails are sent by SES. [{new[-8:]}]\nwhich holds now:\n"
+        f"- Mails are sent by Mailgun. [{last[-8:]}]\n"
+    )
+    _, out, _ = run("show", new, "--why")
+    assert f"replaced:\n- Mails are sent by Postmark. [{old[-8:]}], because: too dear" in out
+    why = as_json(run, "show", new, "--why")["why"]
+    assert why["replaced"][0]["reason"] == "too dear"
+    assert why["replacedBy"]["memoryId"] == last
+    assert "reason" not in why["replacedBy"]
+
+    run("forget", last, "--hide")
+    assert f"was replaced by {new[-8:]} on 20" in complaint(run, "show", old)
+    assert "which does not hold any more either" in complaint(run, "show", old)
+
+
+def test_the_code_that_a_memory_cites_is_shown_as_it_was_written(run: Run, project: Path) -> None:
+    """Also while it is unchanged: who checks a memory looks there first."""
+    code = project / "a.py"
+    code.write_text("def refresh():\n    return 'a token of a certain length'\n", "utf-8")
+    cited = as_json(run, "add", "Tokens are refreshed.", "--cite", "a.py#refresh")["memoryId"]
+    _, out, _ = run("show", cited)
+    assert "\ncites: a.py#refresh\n" in out
+    assert out.endswith("</memory>\n")
+    code.rename(project / "b.py")
+    assert run("show", cited)[1].endswith("\n\na.py#refresh holds (now b.py#refresh).\n")
+    (project / "b.py").unlink()
+    assert run("show", cited)[1].endswith("\n\na.py#refresh is gone.\n")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")
 def test_the_users_own_files_are_theirs_alone(run: Run, project: Path, tmp_path: Path) -> None:
     """Whatever the umask; only what git shares with others is as the umask says."""

@@ -195,11 +195,19 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
             if gone:
                 fields["message"] = gone
                 gone += " It said:\n\n"
-            elif standing:
-                why = f"\n\n{standing[0].upper()}{standing[1:]}.{why}"
+            elif notes := [*filter(None, [standing]), *_list_moved(workspace, found)]:
+                why = f"\n\n{'; '.join(notes)}.{why}"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.list_json()}
     return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)
+
+
+def _list_moved(workspace: Workspace, record: Record) -> list[str]:
+    """The code that it cites and that stands unchanged in another place."""
+    from memory_mcp.code import check_cites
+
+    checked = check_cites(workspace, record)
+    return [str(each) for each in checked if each.state == "holds" and each.now]
 
 
 async def _find_shown(
@@ -207,7 +215,7 @@ async def _find_shown(
 ) -> tuple[Record | CheckpointDetails | Skipped, str]:
     """What has that id, and why it holds no more.
 
-    What a backtrack left is shown too, and with `history` what was replaced.
+    What a backtrack left is shown too, and with `history` what was replaced or hidden.
     """
     from memory_mcp.branches.get import get_checkpoint, get_left, get_memory, get_replaced
 
@@ -229,8 +237,8 @@ def _add_show_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--why",
         action="store_true",
-        help="where it is from, what it replaced and what contradicts it; also of one that was "
-        "replaced itself",
+        help="where it is from, what it replaced and what contradicts it; of one that was "
+        "replaced or hidden also when, by whom and why",
     )
 
 

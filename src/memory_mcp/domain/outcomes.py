@@ -566,8 +566,21 @@ class TrustReport:
 
 
 @frozen
+class Suppression:
+    """What replaced or hid a memory, the reason given for it, and what holds in its place now."""
+
+    by: Record
+    reason: str = ""
+    now: Record | None = None
+
+
+@frozen
 class MemoryProvenance:
-    """Where a memory is from, and which others it stands against."""
+    """Where a memory is from, and which others it stands against.
+
+    `ended` is what replaced or hid it, if it holds no more; `reasons` are those given for what it
+    `replaced`.
+    """
 
     record: Record
     sources: Sequence[Record]
@@ -575,6 +588,8 @@ class MemoryProvenance:
     newer_than: Sequence[Record]
     outdated_by: Sequence[Record]
     disputed_with: Sequence[Record]
+    ended: Suppression | None = None
+    reasons: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
 
 
 @frozen
