@@ -78,6 +78,24 @@ def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
     assert as_json(run, "search", "flamingo")["message"] == "No visible memory matches."
 
 
+def test_what_another_branch_holds_is_not_taken_for_a_slip_of_the_pen(run: Run) -> None:
+    """The branch is spelt as it should be; its memories are just not seen from here."""
+    run("add", "Builds take nine minutes.")
+    run("fork", "b1")
+    run("--branch", "b1", "add", "Builds take five minutes.")
+    for words in (("builds",), ()):
+        _, out, _ = run("search", *words, "--on-branch", "b1")
+        assert "Nothing that was written on branch 'b1' holds here, on 'main'." in out
+        assert "`memory-mcp --branch b1 search` looks there." in out
+        assert "spelt" not in out
+        _, out, _ = run("search", *words, "--on-branch", "b1", "--category", "bilds")
+        assert "check how they are spelt" in out
+    assert "five minutes" in run("--branch", "b1", "search", "builds", "--on-branch", "b1")[1]
+    run("fork", "b2")
+    _, out, _ = run("--branch", "b2", "search", "builds", "--on-branch", "b2")
+    assert "on branch 'b2' holds here, on 'b2'.\n" in out
+
+
 @pytest.mark.parametrize("text", ["Größe: 🦩\n\n- a\n", "a\n\tb", "{}", "  x"], ids=ascii)
 def test_a_dash_reads_the_text_from_stdin_unchanged(run: Run, project: Path, text: str) -> None:
     """Long texts come through pipes, and no shell may touch them."""
