@@ -114,6 +114,21 @@ def test_text_that_is_no_utf_8_is_refused_rather_than_altered(run: Run, project:
     assert records(project) == []
 
 
+def test_a_document_is_refused_by_its_length_before_anything_else_is_looked_at(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cleaning 30 MB of secrets and recalled text took minutes, for a text that no place takes."""
+    monkeypatch.setenv("MEMORY_SECRETS", "refuse")
+    key = "the key is sk-proj-aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1f\n"
+    assert "holds what looks like a secret" in run("add", "-", stdin=key)[2]
+    long = key + "x" * 80_000
+    memory = as_json(run, "add", "Indent with tabs.")["memoryId"]
+    said = f"the text has {len(long):,} characters; the limit is"
+    assert f"{said} 8,000." in run("add", "-", stdin=long)[2]
+    assert f"{said} 8,000." in run("update", memory, "-", stdin=long)[2]
+    assert f"{said} 80,000." in run("forget", memory, "--hide", "--reason", long)[2]
+
+
 def test_update_and_forget(run: Run, project: Path) -> None:
     """What is wrong is corrected, what must not be there is erased."""
     run("add", "Port 8000.")
