@@ -89,6 +89,7 @@ async def test_what_was_removed_is_found_nowhere(index: SearchIndex, scribe: Scr
     assert await index.find(seen(scribe), Filters(tags=("t",)), 9) == []
     assert await index.to_erase() == {}
     assert await index.suppressed_by({HERE}) == set()
+    assert await index.suppressing([old.id]) == set()
 
 
 ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
@@ -103,6 +104,7 @@ ASKING: dict[str, Callable[[SearchIndex, View], Awaitable[Any]]] = {
     "moves": lambda index, view: index.moves(),  # noqa: ARG005
     "derived": lambda index, view: index.derived([RecordId("x")]),  # noqa: ARG005
     "of_segments": lambda index, view: index.ids_by_segment({HERE}),  # noqa: ARG005
+    "suppressing": lambda index, view: index.suppressing([RecordId("x")]),  # noqa: ARG005
     "suppressed_by": lambda index, view: index.suppressed_by({HERE}),  # noqa: ARG005
 }
 

@@ -49,6 +49,9 @@ async def test_segments_moves_and_erasures_are_named_visible_or_not(
     assert await index.suppressed_by({HERE}) == set()
     assert await index.suppressed_by({ELSEWHERE}, but={HERE}) == {new.id}
     assert await index.suppressed_by({ELSEWHERE}, but={ELSEWHERE}) == {old.id}
+    assert await index.suppressing([old.id, gone]) == {new.id}
+    assert await index.suppressing([new.id]) == {grave.id}
+    assert await index.suppressing([grave.id]) == set()
     assert await index.to_erase() == {new.id: {grave.id}}
     assert await index.to_erase([gone, old.id]) == {gone: {grave.id}}
     assert await index.erased() == {new.id, gone}

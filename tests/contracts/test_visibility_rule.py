@@ -78,6 +78,7 @@ async def compare(
     assert await real.holding() == await oracle.holding()
     for some in (ids, sorted(ids)[:1]):
         assert await real.derived(some) == await oracle.derived(some)
+        assert await real.suppressing(some) == await oracle.suppressing(some)
     for some in (sorted(ids)[::2], ids):
         for index in (real, oracle):
             await index.remove(some)

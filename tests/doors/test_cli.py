@@ -78,6 +78,24 @@ def test_searching_without_words_gives_the_newest_and_says_so(run: Run) -> None:
     assert as_json(run, "search", "flamingo")["message"] == "No visible memory matches."
 
 
+def test_what_another_branch_holds_is_not_taken_for_a_slip_of_the_pen(run: Run) -> None:
+    """The branch is spelt as it should be; its memories are just not seen from here."""
+    run("add", "Builds take nine minutes.")
+    run("fork", "b1")
+    run("--branch", "b1", "add", "Builds take five minutes.")
+    for words in (("builds",), ()):
+        _, out, _ = run("search", *words, "--on-branch", "b1")
+        assert "Nothing that was written on branch 'b1' holds here, on 'main'." in out
+        assert "`memory-mcp --branch b1 search` looks there." in out
+        assert "spelt" not in out
+        _, out, _ = run("search", *words, "--on-branch", "b1", "--category", "bilds")
+        assert "check how they are spelt" in out
+    assert "five minutes" in run("--branch", "b1", "search", "builds", "--on-branch", "b1")[1]
+    run("fork", "b2")
+    _, out, _ = run("--branch", "b2", "search", "builds", "--on-branch", "b2")
+    assert "on branch 'b2' holds here, on 'b2'.\n" in out
+
+
 @pytest.mark.parametrize("text", ["Größe: 🦩\n\n- a\n", "a\n\tb", "{}", "  x"], ids=ascii)
 def test_a_dash_reads_the_text_from_stdin_unchanged(run: Run, project: Path, text: str) -> None:
     """Long texts come through pipes, and no shell may touch them."""
@@ -94,6 +112,21 @@ def test_text_that_is_no_utf_8_is_refused_rather_than_altered(run: Run, project:
     assert status == 1
     assert "stdin is no UTF-8 (byte 0xf6 at character 2)" in error
     assert records(project) == []
+
+
+def test_a_document_is_refused_by_its_length_before_anything_else_is_looked_at(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cleaning 30 MB of secrets and recalled text took minutes, for a text that no place takes."""
+    monkeypatch.setenv("MEMORY_SECRETS", "refuse")
+    key = "the key is sk-proj-aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1f\n"
+    assert "holds what looks like a secret" in run("add", "-", stdin=key)[2]
+    long = key + "x" * 80_000
+    memory = as_json(run, "add", "Indent with tabs.")["memoryId"]
+    said = f"the text has {len(long):,} characters; the limit is"
+    assert f"{said} 8,000." in run("add", "-", stdin=long)[2]
+    assert f"{said} 8,000." in run("update", memory, "-", stdin=long)[2]
+    assert f"{said} 80,000." in run("forget", memory, "--hide", "--reason", long)[2]
 
 
 def test_update_and_forget(run: Run, project: Path) -> None:
@@ -150,6 +183,80 @@ def test_a_person_reads_what_a_backtrack_left(run: Run, more: tuple[str, ...]) -
     assert "belongs to branch 'main'" in complaint(run, "--branch", "exp", "show", left)
     as_json(run, "backtrack", "1", "--mode", "forget")
     assert "erased for good" in complaint(run, "show", left, *more)
+
+
+def test_what_was_replaced_on_a_left_line_is_not_promised_back(run: Run) -> None:
+    """Restoring the line brings back what it ended with, and nothing of what it had replaced."""
+    as_json(run, "checkpoint", "Here", "--phase", "1")
+    old = as_json(run, "add", "Mails are sent by Postmark.")["memoryId"]
+    hidden = as_json(run, "add", "Legal reviews each release.")["memoryId"]
+    new = as_json(run, "update", old, "Mails are sent by SES.")["memoryId"]
+    run("forget", hidden, "--hide")
+    line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
+    step = f"`memory-mcp backtrack {line}` would"
+
+    _, out, _ = run("show", old)
+    assert f"was replaced by {new[-8:]}, which a backtrack left. {step} restore that one." in out
+    _, out, _ = run("show", hidden)
+    assert f", and a backtrack left its line. {step} not bring it back." in out
+    _, out, _ = run("show", new)
+    assert f"was left by a backtrack. {step} restore it." in out
+    run("forget", new)
+    _, out, _ = run("show", old)
+    assert "is an older version of a memory that was erased for good on 20" in out
+    assert f"{step} not bring it back." in out
+
+
+def test_why_says_whether_it_was_replaced_or_hidden_when_by_whom_and_the_reason(run: Run) -> None:
+    """Who finds an old id in a note asks what became of it, and what spoke against it."""
+    hidden = as_json(run, "add", "Legal reviews each release.")["memoryId"]
+    run("forget", hidden, "--hide", "--reason", "legal said no")
+    _, out, _ = run("show", hidden, "--why")
+    first, *_ = out.splitlines()
+    assert first.startswith(f"Memory '{hidden}' was hidden on 20")
+    assert re.search(
+        r"^holds no more: hidden 20\d\d-\d\d-\d\d \d\d:\d\d UTC by user of \w+, "
+        r"because: legal said no$",
+        out,
+        re.MULTILINE,
+    )
+    why = as_json(run, "show", hidden, "--why")["why"]["hidden"]
+    assert (why["by"], why["reason"]) == ("user", "legal said no")
+
+    old = as_json(run, "add", "Mails are sent by Postmark.")["memoryId"]
+    new = as_json(run, "update", old, "Mails are sent by SES.", "--reason", "too dear")["memoryId"]
+    last = as_json(run, "update", new, "Mails are sent by Mailgun.")["memoryId"]
+    _, out, _ = run("show", old, "--why")
+    assert out.startswith(f"Memory '{old}' was replaced by {last[-8:]}: read that one.")
+    assert out.endswith(
+        ", because: too dear\nreplaced by:\n"
+        f"- Mails are sent by SES. [{new[-8:]}]\nwhich holds now:\n"
+        f"- Mails are sent by Mailgun. [{last[-8:]}]\n"
+    )
+    _, out, _ = run("show", new, "--why")
+    assert f"replaced:\n- Mails are sent by Postmark. [{old[-8:]}], because: too dear" in out
+    why = as_json(run, "show", new, "--why")["why"]
+    assert why["replaced"][0]["reason"] == "too dear"
+    assert why["replacedBy"]["memoryId"] == last
+    assert "reason" not in why["replacedBy"]
+
+    run("forget", last, "--hide")
+    assert f"was replaced by {new[-8:]} on 20" in complaint(run, "show", old)
+    assert "which does not hold any more either" in complaint(run, "show", old)
+
+
+def test_the_code_that_a_memory_cites_is_shown_as_it_was_written(run: Run, project: Path) -> None:
+    """Also while it is unchanged: who checks a memory looks there first."""
+    code = project / "a.py"
+    code.write_text("def refresh():\n    return 'a token of a certain length'\n", "utf-8")
+    cited = as_json(run, "add", "Tokens are refreshed.", "--cite", "a.py#refresh")["memoryId"]
+    _, out, _ = run("show", cited)
+    assert "\ncites: a.py#refresh\n" in out
+    assert out.endswith("</memory>\n")
+    code.rename(project / "b.py")
+    assert run("show", cited)[1].endswith("\n\na.py#refresh holds (now b.py#refresh).\n")
+    (project / "b.py").unlink()
+    assert run("show", cited)[1].endswith("\n\na.py#refresh is gone.\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the profile there")

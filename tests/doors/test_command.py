@@ -45,6 +45,11 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
     (("checkpoint",), "Say what was reached and decided: memory-mcp checkpoint SUMMARY."),
     (("search", "--key", " "), "--key is empty. Give a key, or leave it out."),
     (("search", "--since", "lately"), "'lately' is no time; write it like 2026-01-31"),
+    (
+        ("add", "a\udcff"),
+        "argument content: 'a\\udcff' is no UTF-8 (byte 0xff at character 1). Convert",
+    ),
+    (("list", "--category", "\udcf6"), "argument --category: '\\udcf6' is no UTF-8"),
     (("nosuch",), "argument COMMAND: 'nosuch' is unknown. `memory-mcp --help` shows how"),
 ]
 
@@ -65,7 +70,6 @@ _WRONG: list[tuple[tuple[str, ...], str]] = [
     (("add", "x", "--tag", ""), "--tag is empty. Give it a word, or leave it out."),
     (("checkpoint", "x", "--decided", "::"), "--decided is empty. Say what was decided"),
     (("nudge", "add", "x", "--expires", "2020-01-01"), "--expires is 2020-01-01"),
-    (("add", "\udcff"), "the text holds half a surrogate pair at position 0"),
     (("backtrack", "nowhere"), "No checkpoint, phase or line 'nowhere'."),
 ]
 

@@ -122,7 +122,7 @@ async def test_what_became_of_a_memory_is_said(settings: Settings, era: Era) -> 
         assert f"was replaced by {second}" in await refused(client, f"memory://memory/{first}")
         hidden = await add(client, "We deploy on Fridays.")
         await call(client, "forget_memory", memory_id=hidden, mode="hide")
-        assert "replaced or hidden" in await refused(client, f"memory://memory/{hidden}")
+        assert "was hidden on 20" in await refused(client, f"memory://memory/{hidden}")
         await call(client, "forget_memory", memory_id=second)
         assert "was erased for good" in await refused(client, f"memory://memory/{second}")
         third = await add(client, "The shop sells tea.")

@@ -213,8 +213,11 @@ def test_json_asks_nobody(left: Path) -> None:
     assert head_file(left)["forgotten"] == []
 
 
-def test_the_words_of_a_memory_are_printed_as_they_are(run: Run) -> None:
+def test_the_words_of_a_memory_are_printed_as_they_are(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Square brackets, colons, numbers and addresses in a memory are its own."""
+    monkeypatch.setenv("COLUMNS", "100")
     text = "Use [bold]lists[/bold] like [1, 2] :smile: at https://example.org/[x] in 2026."
     run("add", text)
     status, screen = on_a_terminal("search", "lists")
@@ -359,6 +362,26 @@ def test_a_graph_is_cut_to_the_width_and_coloured(
     assert lines[1].endswith("…")
     assert 99 <= cell_len(lines[1]) <= 100
     assert lines[2:] == ["◆  start"]
+
+
+def test_lists_and_results_fit_a_narrow_terminal_and_a_pipe_has_them_whole(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal breaks lines within words, and a table becomes a heap of figures."""
+    said = "The repo uses yarn to publish the packages that other teams take from our registry."
+    run("add", said)
+    for words in (("list",), ("search", "yarn", "registry", "--why")):
+        lines = run(*words)[1].splitlines()
+        assert any(said in line for line in lines)
+        for columns in (40, 60):
+            monkeypatch.setenv("COLUMNS", str(columns))
+            _, screen = on_a_terminal(*words, terminal="dumb")
+            assert max(map(len, screen.splitlines())) <= columns
+            assert " ".join(said.split()[:5]) in " ".join(screen.split())
+        monkeypatch.delenv("COLUMNS")
+    monkeypatch.setenv("COLUMNS", "40")
+    assert said in " ".join(on_a_terminal("list", terminal="dumb")[1].split())
+    assert ": words +" in on_a_terminal("search", "yarn", "--why", terminal="dumb")[1]
 
 
 @pytest.mark.usefixtures("left")

@@ -58,6 +58,24 @@ def at(workspace: Workspace, node: str) -> Workspace:
     return workspace.at(BranchName(node))
 
 
+async def test_texts_of_the_archive_that_contradict_each_other_say_so(workspace: Workspace) -> None:
+    """An agent that is shown two values alike takes either."""
+    await layers.write_node(workspace, [ArchivalWrite(text="The best optimizer is Adam.")])
+    await layers.write_node(workspace, [ArchivalWrite(text="The best optimizer is Lion.")])
+    await layers.write_node(workspace, [ArchivalWrite(text="Seeds are fixed.")])
+
+    listed = given(await layers.read_node(workspace)).archival
+    found = given(await layers.search_archival(workspace, "which optimizer is best", (), 9))
+    prompt = await layers.render_for_prompt(workspace, "", None)
+    named = {each.text: each.id for each in listed}
+    newer = named["The best optimizer is Lion."]
+    for texts in (listed, found):
+        marks = {each.text: each.outdated_by for each in texts}
+        assert marks["The best optimizer is Adam."] == newer
+        assert marks["The best optimizer is Lion."] is None
+    assert f"(outdated by {newer}) The best optimizer is Adam." in prompt.text
+
+
 async def fork(workspace: Workspace, parent: str | None, child: str | None) -> NodeForked:
     return given(await layers.fork_node(workspace, parent, child))
 

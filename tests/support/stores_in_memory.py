@@ -337,6 +337,9 @@ class MemoryIndex:
         found = {target for r in self.every() if r.segment in segments for target in r.supersedes}
         return found - {record.id for record in self.every() if record.segment in but}
 
+    async def suppressing(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        return {r.id for r in self.every() if set(r.supersedes).intersection(record_ids)}
+
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         found = set(record_ids)
         while more := {r.id for r in self.every() if found & set(r.derived_from)} - found:

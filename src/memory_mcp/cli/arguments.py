@@ -18,7 +18,19 @@ PLACES: Final = {
 }
 """Options that say whose memory it is, for the commands that take them."""
 
+_BYTE_ESCAPED: Final = 0xDC00
+"""What Python adds to a byte that is no UTF-8, to keep it in a text (`surrogateescape`)."""
+_NO_UTF_8: Final = compile_later("[\udc80-\udcff]")
+
 _WHOLE: Final = compile_later(r"\s*[+-]?\d{1,18}\s*")
+
+
+def describe_wrong_byte(text: str) -> str:
+    """The first byte that is no UTF-8, and where it stands; '' if there is none."""
+    lost = _NO_UTF_8.search(text)
+    if lost is None:
+        return ""
+    return f"byte 0x{ord(lost.group()) - _BYTE_ESCAPED:02x} at character {lost.start()}"
 
 
 def parse_whole(text: str) -> int:

@@ -6,10 +6,10 @@ Every error names what was given and says how to write it.
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from memory_mcp.cli.arguments import describe_wrong_byte
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.patterns import compile_later
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 Form = TypeVar("Form", bound="BaseModel")
 Value = TypeVar("Value")
-
-_BYTE_ESCAPED: Final = 0xDC00
-"""What Python adds to a byte that is no UTF-8, to keep it in a text (`surrogateescape`)."""
-_NO_UTF_8: Final = compile_later("[\udc80-\udcff]")
 
 
 class UsageError(InvalidRequestError):
@@ -37,11 +33,10 @@ def read_text(argument: str) -> str:
         return argument
     with interruptible():
         text = sys.stdin.read()
-    if lost := _NO_UTF_8.search(text):
-        byte = ord(lost.group()) - _BYTE_ESCAPED
+    if wrong := describe_wrong_byte(text):
         raise InvalidRequestError(
-            f"stdin is no UTF-8 (byte 0x{byte:02x} at character {lost.start()}), and nothing was "
-            "done. Convert it first, as in: iconv -f LATIN1 -t UTF-8 FILE | memory-mcp …"
+            f"stdin is no UTF-8 ({wrong}), and nothing was done. Convert it first, as in: "
+            "iconv -f LATIN1 -t UTF-8 FILE | memory-mcp …"
         )
     if "\0" in text:
         raise InvalidRequestError(

@@ -11,7 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from memory_mcp import __version__
-from memory_mcp.cli.arguments import PLACES, add_common_options, parse_number, parse_whole
+from memory_mcp.cli.arguments import (
+    PLACES,
+    add_common_options,
+    describe_wrong_byte,
+    parse_number,
+    parse_whole,
+)
 from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED, Entry, find_entry, format_page
 from memory_mcp.cli.output import (
     USAGE,
@@ -62,6 +68,17 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise _WrongUsageError(self.prog, message)
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Refuse what is no text. A type of its own reads the name of a file, of any bytes."""
+        takes_text = action.type is None and action.nargs != argparse.PARSER  # all other words
+        if takes_text and (wrong := describe_wrong_byte(arg_string)):
+            raise argparse.ArgumentError(
+                action,
+                f"{quote(arg_string)} is no UTF-8 ({wrong}). Convert it first, as in: "
+                'memory-mcp … "$(iconv -f LATIN1 -t UTF-8 FILE)"',
+            )
+        return super()._get_value(action, arg_string)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Refuse a word that is no choice; argparse itself suggests none from Python 3.14 on."""

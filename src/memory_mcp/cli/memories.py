@@ -6,7 +6,7 @@ from typing import Final, get_args
 from memory_mcp.cli.arguments import PHASE, number_within, parse_past, parse_time, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_text
-from memory_mcp.cli.output import Fields, Output, results_text
+from memory_mcp.cli.output import Fields, Output, find_width, fit_lines, results_text
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.normalise import cut
@@ -27,6 +27,8 @@ from memory_mcp.render.reasons import render_provenance, render_provenance_text
 from memory_mcp.text.drafts import WRITABLE_KINDS
 
 _LINE_CHARS_MAX: Final = 100
+_LINE_CHARS_MIN: Final = 30
+"""Of a memory in a list. Where less has room beside its id, it is wrapped, not cut."""
 _LISTED: Final = whole_within(0, limits.LISTED_MEMORIES_MAX)
 _KINDS: Final = tuple(kind for kind in get_args(Kind) if kind in SEARCHABLE_KINDS)
 _IMPORTANCE: Final = whole_within(limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)
@@ -146,13 +148,16 @@ async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped
 
 
 def _list_text(fields: Fields) -> str:
-    lines = [
-        f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
-        f"{cut(_name_memory(memory), _LINE_CHARS_MAX)}"
-        f"{_name_marks(memory)}"
-        for memory in fields["memories"]
-    ]
-    return "\n".join([*lines, fields["message"]])
+    return fit_lines([*map(_list_line, fields["memories"]), fields["message"]])
+
+
+def _list_line(memory: Fields) -> str:
+    """A memory on a line; on a terminal too narrow for that it is wrapped."""
+    begins = f"{memory['createdAt'][:10]}  {name_id(memory['memoryId'])}  {memory['kind']:<12}"
+    marks = _name_marks(memory)
+    room = find_width() - len(begins) - len(marks)
+    chars = _LINE_CHARS_MAX if room < _LINE_CHARS_MIN else min(room, _LINE_CHARS_MAX)
+    return f"{begins}{cut(_name_memory(memory), int(chars))}{marks}"
 
 
 def _name_marks(memory: Fields) -> str:
@@ -195,11 +200,19 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
             if gone:
                 fields["message"] = gone
                 gone += " It said:\n\n"
-            elif standing:
-                why = f"\n\n{standing[0].upper()}{standing[1:]}.{why}"
+            elif notes := [*filter(None, [standing]), *_list_moved(workspace, found)]:
+                why = f"\n\n{'; '.join(notes)}.{why}"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.list_json()}
     return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)
+
+
+def _list_moved(workspace: Workspace, record: Record) -> list[str]:
+    """The code that it cites and that stands unchanged in another place."""
+    from memory_mcp.code import check_cites
+
+    checked = check_cites(workspace, record)
+    return [str(each) for each in checked if each.state == "holds" and each.now]
 
 
 async def _find_shown(
@@ -207,7 +220,7 @@ async def _find_shown(
 ) -> tuple[Record | CheckpointDetails | Skipped, str]:
     """What has that id, and why it holds no more.
 
-    What a backtrack left is shown too, and with `history` what was replaced.
+    What a backtrack left is shown too, and with `history` what was replaced or hidden.
     """
     from memory_mcp.branches.get import get_checkpoint, get_left, get_memory, get_replaced
 
@@ -229,8 +242,8 @@ def _add_show_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--why",
         action="store_true",
-        help="where it is from, what it replaced and what contradicts it; also of one that was "
-        "replaced itself",
+        help="where it is from, what it replaced and what contradicts it; of one that was "
+        "replaced or hidden also when, by whom and why",
     )
 
 

@@ -38,6 +38,8 @@ _READER_LEFT: Final = 141
 _COLUMNS: Final = 80
 """Of what has none: a file, a pipe."""
 
+_LINE_MARK: Final = compile_later(r"\s*(?:[\d-]\S*\s+)?")
+
 _UNREADABLE: Final = compile_later(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, of both tables, but tab and line feed
     "\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -200,6 +202,28 @@ def find_columns() -> int:
         return _COLUMNS
 
 
+def fit_lines(lines: Iterable[str]) -> str:
+    """The lines as they are, or on a terminal wrapped to its width.
+
+    What is wrapped goes on below its first word, behind a score, a date or the mark of a list. No
+    word is broken: an id or a command is copied whole.
+    """
+    text, width = "\n".join(lines), find_width()
+    if width == math.inf:
+        return text
+    from textwrap import TextWrapper  # a pipe need not wait for it
+
+    wrapper = TextWrapper(
+        int(width), break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
+    fitted: list[str] = []
+    for line in text.split("\n"):
+        mark = _LINE_MARK.match(line)
+        wrapper.subsequent_indent = " " * min(mark.end() if mark else 0, int(width) // 3)
+        fitted += wrapper.wrap(line) if len(line) > width else [line]
+    return "\n".join(fitted)
+
+
 def can_show(signs: str) -> bool:
     """Whether stdout can show these signs: a terminal in another locale than UTF-8 may not.
 
@@ -312,11 +336,14 @@ def results_text(fields: Fields) -> str:
     lines = [_result_text(result) for result in fields["results"]]
     notes = [fields[name] for name in ("message", "degraded") if fields[name]]
     table = _parts_table([each for each in fields["results"] if each.get("parts")])
-    return "\n".join([*lines, *notes, f"({fields['mode']})", *table])
+    return fit_lines([*lines, *notes, f"({fields['mode']})", *table])
 
 
 def _parts_table(results: Sequence[Fields]) -> list[str]:
-    """What each score is made of: a row for each result, a column for each part that any has."""
+    """What each score is made of: a row for each result, a column for each part that any has.
+
+    Where the terminal is too narrow for that, each row names its parts.
+    """
     names = dict.fromkeys(name for result in results for name in result["parts"])
     rows = [["score", *names, "memory"]]
     for result in results:
@@ -324,6 +351,10 @@ def _parts_table(results: Sequence[Fields]) -> list[str]:
         rows.append([f"{result['score']:.2f}", *values, name_id(result["memoryId"])])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
+    if len(lines[0]) > find_width():
+        named = (zip(rows[0][1:-1], row[1:-1], strict=True) for row in rows[1:])
+        parts = [", ".join(f"{name} {value}" for name, value in each) for each in named]
+        lines = [f"{row[0]} {row[-1]}: {each}" for row, each in zip(rows[1:], parts, strict=True)]
     return ["", *lines] if results else []
 
 

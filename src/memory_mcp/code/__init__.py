@@ -1,6 +1,6 @@
 """Memories beside the code that they are about: where they stand in git, and what they cite."""
 
-from memory_mcp.code.citations import cite_again, cite_places, propose_citations
+from memory_mcp.code.citations import check_cites, cite_again, cite_places, propose_citations
 from memory_mcp.code.follow import (
     GitHeldBack,
     GitMoved,
@@ -23,6 +23,7 @@ __all__ = [
     "StaleMemory",
     "StaleReport",
     "bring_here",
+    "check_cites",
     "choose_mode",
     "cite_again",
     "cite_places",

@@ -14,6 +14,7 @@ from memory_mcp.code.symbols import (
 from memory_mcp.domain.citations import (
     Checked,
     CitedPlace,
+    get_place,
     hash_lines,
     hash_neighbours,
     is_distinctive,
@@ -137,7 +138,7 @@ def name_change(
     """
     if checked.state == "holds" or checked.now or not cited.commit:
         return checked
-    place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
+    place = get_place(cited)
 
     def stands(file: CodeFile) -> bool:
         """What is gone now was still there when it was only rewritten."""
@@ -151,7 +152,7 @@ def name_change(
 
 def check_citation(files: CodeFiles, cited: Citation, *, wait: bool = False) -> Checked:
     """What became of it: unchanged, also in another place; changed; or gone."""
-    place = CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
+    place = get_place(cited)
     file = files.read(cited.path)
     if not isinstance(file, str):
         return _check_file(file, place, cited)

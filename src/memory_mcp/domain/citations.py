@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Final, Literal
 
+from memory_mcp.domain.record import Citation
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
 
@@ -45,6 +46,11 @@ class CitedPlace:
             return f"{self.path}#{self.symbol}"
         lines = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
         return f"{self.path}:{lines}" if self.first else self.path
+
+
+def get_place(cited: Citation) -> CitedPlace:
+    """Where it stood when it was cited."""
+    return CitedPlace(cited.path, cited.first, cited.last, cited.symbol)
 
 
 def parse_place(written: str) -> CitedPlace | None:

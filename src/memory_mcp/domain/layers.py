@@ -84,7 +84,11 @@ class RecallEvent:
 
 @frozen
 class ArchivalRecord:
-    """A text of the archive. A search gives it a score (0-1)."""
+    """A text of the archive. A search gives it a score (0-1).
+
+    `outdated_by` is what brings it up to date; `disputed_with` are those that contradict it, where
+    nothing says who is right.
+    """
 
     id: RecordId
     node: BranchName
@@ -93,6 +97,8 @@ class ArchivalRecord:
     tags: tuple[str, ...] = ()
     meta: Meta = field(default_factory=dict[str, JsonValue])
     score: float | None = None
+    outdated_by: RecordId | None = None
+    disputed_with: tuple[RecordId, ...] = ()
 
 
 @frozen

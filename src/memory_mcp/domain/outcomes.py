@@ -568,10 +568,21 @@ class TrustReport:
 
 
 @frozen
+class Suppression:
+    """What replaced or hid a memory, the reason given for it, and what holds in its place now."""
+
+    by: Record
+    reason: str = ""
+    now: Record | None = None
+
+
+@frozen
 class MemoryProvenance:
     """Where a memory is from, and which others it stands against.
 
     The `possible` ones may take its place in a search, by what is asked there.
+    `ended` is what replaced or hid it, if it holds no more; `reasons` are those given for what it
+    `replaced`.
     """
 
     record: Record
@@ -581,6 +592,8 @@ class MemoryProvenance:
     outdated_by: Sequence[Record]
     disputed_with: Sequence[Record]
     possible: Sequence[Record] = ()
+    ended: Suppression | None = None
+    reasons: Mapping[RecordId, str] = field(default_factory=dict[RecordId, str])
 
 
 @frozen

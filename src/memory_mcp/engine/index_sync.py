@@ -364,6 +364,9 @@ class SelfHealingIndex:
         if self._pulled is not None:
             await self._pulled.note(record_ids)
 
+    async def suppressing(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        return await self.run(lambda: self._index.suppressing(record_ids))
+
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         return await self.run(lambda: self._index.derived(record_ids))
 

@@ -6,24 +6,22 @@ memory has gone, and the error says what became of it.
 
 from collections.abc import Iterable
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import ID_END_CHARS_MIN, RecordId, explain_short_part
-from memory_mcp.domain.record import Record, format_time
-from memory_mcp.domain.search import Filters, View
-from memory_mcp.domain.timeline import Timeline
+from memory_mcp.domain.record import MEMORY_KINDS, Record, format_time
+from memory_mcp.domain.search import View
+from memory_mcp.domain.timeline import Line, Timeline
 from memory_mcp.engine.git import explain_elsewhere
-from memory_mcp.engine.head import load_head
-from memory_mcp.engine.records import load_newest
+from memory_mcp.engine.head import load_head, view_chain
+from memory_mcp.engine.records import choose_bank
+from memory_mcp.engine.suppression import explain_suppression
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import AmbiguousIdError, UnknownMemoryError
 from memory_mcp.hints import address, name_id, name_step
 
 _NAMED_MAX: Final = 20
 """Memories that one part of an id fits and that are looked up; a message names fewer."""
-
-_SUCCESSORS_MAX: Final = 100
-"""The newest memories among which the successor of a replaced memory is looked for."""
 
 
 async def require_memory(workspace: Workspace, memory_id: str, view: View) -> Record:
@@ -71,6 +69,35 @@ async def find_left(workspace: Workspace, memory_id: str, timeline: Timeline) ->
     if found is None or found.segment is None or found.segment in timeline.held():
         return None
     return None if found.segment in timeline.forgotten else found
+
+
+async def find_own_view(
+    workspace: Workspace, record: Record, view: View, timeline: Timeline
+) -> View:
+    """From where a memory that does not hold here is looked at: its left line, or else the view."""
+    if _is_on_line(record, view):
+        return view
+    line = await _find_left_line(workspace, record, timeline)
+    return line[1] if line else view
+
+
+async def _find_left_line(
+    workspace: Workspace, record: Record, timeline: Timeline
+) -> tuple[Line, View, bool] | None:
+    """A left line of this branch that has the memory, and what is seen once it is restored.
+
+    The last value says whether the memory is: the first such line goes before all others.
+    """
+    here, bank = workspace.caller.branch, choose_bank(workspace, record)
+    first: tuple[Line, View, bool] | None = None
+    for line in timeline.left_lines([record.segment] if record.segment else []):
+        if line.branch != here or record.segment not in timeline.ancestors(line.tips):
+            continue
+        view = view_chain(workspace, timeline.find_restore_effect(here, line).chain)
+        if await bank.index.visible([record.id], view):
+            return line, view, True
+        first = first or (line, view, False)
+    return first
 
 
 async def _find_named(banks: Iterable[MemoryBank], part: str, view: View | None) -> Record | None:
@@ -124,14 +151,37 @@ async def _explain_missing(workspace: Workspace, wanted: str, view: View) -> str
 
 async def _explain_hidden(workspace: Workspace, record: Record, view: View) -> str:
     if not _is_on_line(record, view):
-        return _explain_other_segment(workspace, record, (await load_head(workspace)).timeline)
+        timeline = (await load_head(workspace)).timeline
+        return await _explain_other_segment(workspace, record, timeline)
+    end = await _describe_end(workspace, record, view)
+    if end.now:
+        return f"{end.what}: read that one"
+    return f"{end.what}. {name_step('search_memories')} finds what holds now"
+
+
+class _End(NamedTuple):
+    """What became of a memory, and the one that holds in its place."""
+
+    what: str
+    now: Record | None = None
+
+
+async def _describe_end(workspace: Workspace, record: Record, view: View) -> _End:
+    """Why a memory of this line does not hold on it. Says nothing of what another one says."""
     if record.expires_at is not None and _has_expired(record, view):
-        return f"expired at {format_time(record.expires_at)}"
-    latest = await load_newest(workspace, view, Filters(), _SUCCESSORS_MAX)
-    for other in latest.records:
-        if record.id in other.supersedes:
-            return f"was replaced by {name_id(other.id)}: read that one"
-    return f"was replaced or hidden since. {name_step('search_memories')} finds what holds now"
+        return _End(f"expired at {format_time(record.expires_at)}")
+    ended = await explain_suppression(workspace, record, view)
+    if ended is None:
+        return _End("was made of what does not hold any more")
+    if ended.now:
+        return _End(f"was replaced by {name_id(ended.now.id)}", ended.now)
+    day = f"{ended.by.created_at:%Y-%m-%d}"
+    if ended.by.kind in MEMORY_KINDS:
+        by = name_id(ended.by.id)
+        return _End(f"was replaced by {by} on {day}, which does not hold any more either")
+    if ended.by.erases:
+        return _End(f"is an older version of a memory that was erased for good on {day}")
+    return _End(f"was hidden on {day}")
 
 
 def _ends_so(id_: str, part: str) -> bool:
@@ -146,18 +196,24 @@ def _has_expired(record: Record, view: View) -> bool:
     return record.expires_at is not None and record.expires_at <= view.now
 
 
-def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timeline) -> str:
+async def _explain_other_segment(workspace: Workspace, record: Record, timeline: Timeline) -> str:
     here = workspace.caller.branch
     if record.segment in timeline.chain(here) and (why := explain_elsewhere(workspace, record)):
         return why
     for branch in timeline.branches:
         if record.segment in timeline.chain(branch):
             return f"belongs to branch {branch!r}; this session is on {here!r}"
-    holding = [record.segment] if record.segment else []
-    for line in timeline.left_lines(holding):
-        if line.branch == here and record.segment in timeline.ancestors(line.tips):
-            return f"was left by a backtrack. {name_step('backtrack', to=line.id)} would restore it"
-    return "was left by a backtrack on another branch, or given up for good"
+    found = await _find_left_line(workspace, record, timeline)
+    if found is None:
+        return "was left by a backtrack on another branch, or given up for good"
+    line, then, returns = found
+    step = name_step("backtrack", to=line.id)
+    if returns:
+        return f"was left by a backtrack. {step} would restore it"
+    end = await _describe_end(workspace, record, then)
+    if end.now:
+        return f"{end.what}, which a backtrack left. {step} would restore that one"
+    return f"{end.what}, and a backtrack left its line. {step} would not bring it back"
 
 
 def _count_common_prefix(one: str, other: str) -> int:

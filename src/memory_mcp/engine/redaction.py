@@ -6,6 +6,7 @@ A redaction raises `InvalidRequestError` for a secret when MEMORY_SECRETS is ref
 from dataclasses import replace
 from typing import Final, assert_never
 
+from memory_mcp.domain import limits
 from memory_mcp.domain.deduplication import SecretPolicy
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import normalise
@@ -14,6 +15,7 @@ from memory_mcp.domain.record import Draft
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import OPEN
+from memory_mcp.text.drafts import check_text
 from memory_mcp.text.recalled import drop_headings, find_recalled_ids, separate_recalled
 from memory_mcp.text.secrets import RedactedText, redact
 
@@ -51,6 +53,8 @@ def redact_text(text: str, secrets: SecretPolicy, field: str = "") -> RedactedTe
 
 def redact_draft(workspace: Workspace, draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
     """The draft without its secrets, and what was taken out of which field."""
+    _refuse_document("content", draft.content, limits.CONTENT_CHARS_MAX)
+    _refuse_document("title", draft.title, limits.TITLE_CHARS_MAX)
     found: list[Redaction] = []
 
     def redact_field(field: str, text: str) -> str:
@@ -83,6 +87,7 @@ async def prepare_draft(
 
 def redact_with_note(workspace: Workspace, text: str) -> tuple[str, tuple[str, ...]]:
     """The text without its secrets, and a note that lists what was taken out."""
+    _refuse_document("the text", text)
     redacted = redact_text(text, workspace.policy.secrets)
     if not redacted.redactions:
         return redacted.text, ()
@@ -92,6 +97,7 @@ def redact_with_note(workspace: Workspace, text: str) -> tuple[str, tuple[str, .
 
 async def prepare_field(workspace: Workspace, field: str, text: str) -> tuple[str, tuple[str, ...]]:
     """The text without secrets and recalled text, stripped, and notes about what was taken out."""
+    _refuse_document(field, text)
     redacted = redact_text(text, workspace.policy.secrets, field)
     notes: tuple[str, ...] = ()
     if redacted.redactions:
@@ -117,6 +123,12 @@ async def drop_recalled_text(workspace: Workspace, content: str) -> str:
             if await bank.records.get(RecordId(memory_id)):
                 return drop_headings(separate_recalled(content).own).strip()
     return content
+
+
+def _refuse_document(field: str, text: str, chars_max: int = limits.ITEM_CHARS_MAX) -> None:
+    """Refuse at once what stays too long whatever is taken out: cleaning takes 4 s a megabyte."""
+    if len(text) > limits.ITEM_CHARS_MAX:
+        check_text(field, text, chars_max)
 
 
 def _list_redactions(found: tuple[Redaction, ...]) -> str:

@@ -11,9 +11,8 @@ from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.layers.nodes import read_node
-from memory_mcp.layers.reading import search_archival
+from memory_mcp.layers.reading import mark_archived, search_archival
 from memory_mcp.render.node import NodePrompt, RenderLog, render_node
-from memory_mcp.text.layers import read_archival
 
 
 async def render_for_prompt(
@@ -45,4 +44,4 @@ async def _list_lessons(workspace: Workspace) -> tuple[ArchivalRecord, ...]:
     """The newest lessons, which every node sees."""
     view, filters = await load_view(workspace), Filters(kinds=frozenset({"lesson"}))
     read = await load_newest(workspace, view, filters, LESSONS_SHOWN)
-    return tuple(read_archival(record) for record in read.records)
+    return mark_archived(workspace, read.records)

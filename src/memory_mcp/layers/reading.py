@@ -12,8 +12,9 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.layers import ArchivalRecord, CoreChange, CoreEntry, RecallEvent
 from memory_mcp.domain.outcomes import SearchResults, Skipped
-from memory_mcp.domain.record import CORE_PREFIX, Kind
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.record import CORE_PREFIX, Kind, Record
+from memory_mcp.domain.search import Filters, Hit, View
+from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.records import load_newest, load_records
@@ -21,6 +22,7 @@ from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.layers.selecting import ARCHIVE, CORE, EVENTS, find_successor
 from memory_mcp.search import search_memories
+from memory_mcp.search.truths import mark_hits
 from memory_mcp.text.layers import (
     check_core_key,
     check_tags,
@@ -118,7 +120,7 @@ async def search_archival(
     found = await search_memories(workspace, asked, filters, k, limit_max=most)
     match found:
         case SearchResults(hits=hits):
-            return tuple(read_archival(hit.record, hit.score) for hit in hits)
+            return tuple(map(_read_hit, hits))
         case Skipped():
             return found
 
@@ -170,7 +172,18 @@ async def list_archive(workspace: Workspace, view: View) -> tuple[ArchivalRecord
     """The newest texts of the archive that the view sees, newest first."""
     bank = workspace.project
     ids = await bank.index.find(view, ARCHIVE, _ARCHIVED_SHOWN)
-    return tuple(read_archival(record) for record in await load_records(bank, ids))
+    return mark_archived(workspace, await load_records(bank, ids))
+
+
+def mark_archived(workspace: Workspace, records: Sequence[Record]) -> tuple[ArchivalRecord, ...]:
+    """These texts; of those that contradict each other each says so, as in a search."""
+    away = list_elsewhere(workspace, records)
+    return tuple(map(_read_hit, mark_hits([Hit(record) for record in records], away=away)))
+
+
+def _read_hit(hit: Hit) -> ArchivalRecord:
+    marks = {"outdated_by": hit.outdated_by, "disputed_with": hit.disputed_with}
+    return replace(read_archival(hit.record, hit.score), **marks)
 
 
 async def _list_preferences(workspace: Workspace, view: View) -> tuple[CoreEntry, ...]:

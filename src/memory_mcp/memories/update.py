@@ -11,14 +11,14 @@ from memory_mcp.domain.deduplication import find_rejection
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import AddOutcome, MemoryAdded, SimilarMemory
 from memory_mcp.domain.profile import LABELS, find_profile_field
-from memory_mcp.domain.record import Draft, Kind, Record
-from memory_mcp.domain.search import Filters, View
+from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.git import select_here
 from memory_mcp.engine.head import load_head_to_write, load_view, make_view, make_writing
 from memory_mcp.engine.lookup import require_memory
 from memory_mcp.engine.records import choose_bank, describe_line, load_records, refuse_checkpoint
 from memory_mcp.engine.redaction import redact_draft, redact_with_note
+from memory_mcp.engine.suppression import list_suppressors
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.hints import name_id
@@ -28,9 +28,6 @@ from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text,
 from memory_mcp.text.profile import parse_correction
 
 _HOLDS_AGAIN: Final = "This was rejected on {:%Y-%m-%d} ({}); now it holds again."
-
-_HIDING_MAX: Final = 200
-"""The newest tombstones among which the one is looked for that hides a memory."""
 
 
 async def update_memory(
@@ -172,7 +169,8 @@ async def _put_back(
         hiding = [await require_memory(workspace, instead, view)]
         refuse_checkpoint(hiding[0])
     else:
-        hiding = await _find_tombstones(bank, old, view)
+        suppressors = await list_suppressors(bank, old, view)
+        hiding = [each for each in suppressors if each.kind == "tombstone"]
         if not hiding:
             raise InvalidRequestError(
                 f"{name_id(old.id)} was not hidden here: it was replaced, or a backtrack left it. "
@@ -203,13 +201,6 @@ async def _require_stored(workspace: Workspace, memory_id: str) -> Record:
             if record.recalled:
                 return record
     raise UnknownMemoryError(memory_id)
-
-
-async def _find_tombstones(bank: MemoryBank, old: Record, view: View) -> list[Record]:
-    """The visible tombstones that hide the memory."""
-    wanted = Filters(history=True, kinds=frozenset[Kind]({"tombstone"}))
-    found = await load_records(bank, await bank.index.find(view, wanted, _HIDING_MAX))
-    return [each for each in found if old.id in each.supersedes]
 
 
 def _parse_fact(old: Record, content: str) -> str:

@@ -147,7 +147,8 @@ class LineageIndex(Protocol):
       not count records that order an erasure. `holding` returns the segments that are left then,
       of all or `among` these.
     - `suppressed_by` returns what the records of these segments supersede or bury, `but` what lies
-      in those.
+      in those. `suppressing` returns the records that supersede or bury any of these, wherever they
+      lie.
     - `derived` returns everything derived from these records, directly or through others.
     """
 
@@ -160,6 +161,7 @@ class LineageIndex(Protocol):
     async def suppressed_by(
         self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
     ) -> set[RecordId]: ...
+    async def suppressing(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]: ...
 
 

@@ -208,5 +208,9 @@ def _list_archival(view: NodeView, lessons: Sequence[ArchivalRecord]) -> _Sectio
 
 
 def _render_archived(record: ArchivalRecord, *marks: str) -> str:
+    if record.outdated_by:
+        marks += (f"outdated by {record.outdated_by}",)
+    elif record.disputed_with:
+        marks += (f"disputed with {', '.join(record.disputed_with)}",)
     marked = f" ({', '.join(marks)})" if marks else ""
     return f"[{record.id}]{marked} {record.text}"

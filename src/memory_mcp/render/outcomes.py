@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from memory_mcp.domain.captures import CaptureReport, SuggestionsDecided
+from memory_mcp.domain.citations import get_place
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import MAIN, CheckpointId, RecordId
 from memory_mcp.domain.limits import (
@@ -975,6 +976,7 @@ def _render_metadata(record: Record) -> Iterator[str]:
         ("expires", format_time(record.expires_at) if record.expires_at else ""),
         ("replaces", ", ".join(record.supersedes)),
         ("made from", ", ".join(record.derived_from)),
+        ("cites", ", ".join(str(get_place(cited)) for cited in record.cites)),
     ):
         if value:
             yield f"{name}: {value}"

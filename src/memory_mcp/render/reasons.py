@@ -1,12 +1,12 @@
 """Says in words what spoke for a result, and what is known of where a memory is from."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.outcomes import MemoryProvenance
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.outcomes import MemoryProvenance, Suppression
+from memory_mcp.domain.record import MEMORY_KINDS, Record, format_time
 from memory_mcp.domain.search import Hit
 from memory_mcp.hints import name_id
 
@@ -78,8 +78,12 @@ def render_provenance(known: MemoryProvenance) -> dict[str, Any]:
         "gitBranch": origin.git_branch,
         "at": format_time(known.record.created_at),
     }
-    lists = {name: [_describe(record) for record in records] for name, records in _lists(known)}
-    return {name: value for name, value in (fields | lists).items() if value}
+    lists = {
+        name: [_describe(record, known.reasons.get(record.id, "")) for record in records]
+        for name, records in _lists(known)
+    }
+    ended = {_name_end(known.ended): _describe_end(known.ended)} if known.ended else {}
+    return {name: value for name, value in (fields | lists | ended).items() if value}
 
 
 def render_provenance_text(known: MemoryProvenance) -> str:
@@ -94,11 +98,13 @@ def render_provenance_text(known: MemoryProvenance) -> str:
         f"session: {origin.session or 'none was named'}",
         f"commit: {at or 'none: not in a git work tree'}{branch}",
     ]
+    if known.ended:
+        lines += _tell_end(known.ended)
     for name, records in _lists(known):
         if records:
-            texts = (f"- {_shorten(each)} [{name_id(each.id)}]" for each in records)
+            texts = (_tell(each, known.reasons.get(each.id, "")) for each in records)
             lines += [f"{_LISTS[name]}:", *texts]
-    if not (known.outdated_by or known.disputed_with):
+    if not (known.outdated_by or known.disputed_with or known.ended):
         alone = " by itself" if known.possible else ""
         lines.append(f"No memory that holds here contradicts it{alone}.")
     return "\n".join(lines)
@@ -126,8 +132,44 @@ def _lists(known: MemoryProvenance) -> list[tuple[str, Sequence[Record]]]:
     return list(zip(_LISTS, values, strict=True))
 
 
-def _describe(record: Record) -> dict[str, str]:
-    return {"memoryId": record.id, "content": _shorten(record)}
+def _describe(record: Record, reason: str = "") -> dict[str, Any]:
+    because = {"reason": reason} if reason else {}
+    return {"memoryId": record.id, "content": _shorten(record), **because}
+
+
+def _tell(record: Record, reason: str = "") -> str:
+    because = f", because: {reason}" if reason else ""
+    return f"- {_shorten(record)} [{name_id(record.id)}]{because}"
+
+
+def _name_end(ended: Suppression) -> Literal["replacedBy", "hidden"]:
+    return "replacedBy" if ended.by.kind in MEMORY_KINDS else "hidden"
+
+
+def _describe_end(ended: Suppression) -> dict[str, Any]:
+    by = ended.by
+    fields: dict[str, Any] = {
+        "at": format_time(by.created_at),
+        "by": by.origin.by,
+        "user": by.scope.user,
+        "reason": ended.reason,
+    }
+    if by.kind in MEMORY_KINDS:
+        now = _describe(ended.now) if ended.now and ended.now.id != by.id else None
+        fields |= {**_describe(by), "now": now}
+    return {name: value for name, value in fields.items() if value}
+
+
+def _tell_end(ended: Suppression) -> Iterator[str]:
+    by = ended.by
+    what = "replaced" if by.kind in MEMORY_KINDS else "hidden"
+    because = f", because: {ended.reason}" if ended.reason else ""
+    at = f"{by.created_at:%Y-%m-%d %H:%M} UTC"
+    yield f"holds no more: {what} {at} by {by.origin.by} of {by.scope.user}{because}"
+    if by.kind in MEMORY_KINDS:
+        yield from ("replaced by:", _tell(by))
+        if ended.now and ended.now.id != by.id:
+            yield from ("which holds now:", _tell(ended.now))
 
 
 def _shorten(record: Record) -> str:

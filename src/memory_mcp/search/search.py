@@ -1,5 +1,6 @@
 """Searches memories: locally, in the cloud, and among untrusted records of the repository."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -29,7 +30,7 @@ from memory_mcp.engine.records import (
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
-from memory_mcp.hints import name_explanation, name_field, name_id
+from memory_mcp.hints import address, name_explanation, name_field, name_id
 from memory_mcp.profile import drop_unsupported_hits
 from memory_mcp.ranking.order import fuse_ranks, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
@@ -60,6 +61,8 @@ _NO_WORDS = (
 _NO_SUCH: Final = (
     "The filters alone leave nothing over, whatever is asked: check how they are spelt."
 )
+
+_NOT_HERE: Final = "Nothing that was written on branch {!r} holds here, on {!r}. {}"
 
 _USUAL: Final = SelectionOptions()
 
@@ -113,6 +116,8 @@ async def search_memories(
         away = list_elsewhere(workspace, read.records)
         hits = mark_hits([Hit(record) for record in read.records], away=away)
         notes = await describe_unpulled(workspace)
+        if not hits:
+            notes += await _explain_filters(workspace, filters, view)
         found = SearchResults(hits, mode="newest", notes=notes, unreadable=read.unreadable)
     else:
         found = await _find(workspace, asked, head)
@@ -246,8 +251,8 @@ async def _find_local(workspace: Workspace, asked: _Query, view: View) -> Search
         notes += (
             f"The best of what was found scores {best}; min_score is {asked.wish.min_score}.",
         )
-    if not ranked and await _filters_match_nothing(workspace, asked.filters, view):
-        notes += (_NO_SUCH,)
+    if not ranked:
+        notes += await _explain_filters(workspace, asked.filters, view)
     hits, unreadable = await load_by_truth(
         workspace, matches, ranked, asked.text, view, filters=asked.filters, limit=asked.limit
     )
@@ -255,10 +260,24 @@ async def _find_local(workspace: Workspace, asked: _Query, view: View) -> Search
     return SearchResults(hits, mode=mode, notes=notes, unreadable=unreadable, degraded=degraded)
 
 
-async def _filters_match_nothing(workspace: Workspace, filters: Filters, view: View) -> bool:
-    """Whether no memory passes the filters, as when one is misspelt."""
-    if filters == Filters():
-        return False
+async def _explain_filters(workspace: Workspace, filters: Filters, view: View) -> tuple[str, ...]:
+    """Why the filters alone leave nothing over; nothing if they do not."""
+    if filters == Filters() or not await _match_nothing(workspace, filters, view):
+        return ()
+    rest = replace(filters, branch=None)
+    if filters.branch is None or await _match_nothing(workspace, rest, view):
+        return (_NO_SUCH,)
+    there = address(
+        "A session on that branch sees it.",
+        f"`memory-mcp --branch {shlex.quote(filters.branch)} search` looks there.",
+    )
+    here = workspace.caller.branch
+    return (
+        _NOT_HERE.format(filters.branch, here, there if filters.branch != here else "").strip(),
+    )
+
+
+async def _match_nothing(workspace: Workspace, filters: Filters, view: View) -> bool:
     banks = workspace.banks_of(filters.reach)
     return not any(await gather_all(bank.index.find(view, filters, 1) for bank in banks))
 

@@ -44,6 +44,11 @@ _EMPTY: Final = {
 
 _SPLIT: Final = "Split it into several memories, each true on its own, or store a summary."
 
+_ERASED: Final = "Erased on request."
+_HIDDEN: Final = "No longer holds."
+NO_REASONS: Final = frozenset({_ERASED, _HIDDEN})
+"""What a tombstone says where no reason was given."""
+
 _SLUG: Final = compile_later(r"[^a-z0-9]+")
 
 
@@ -319,7 +324,7 @@ def build_tombstone(
         kind="tombstone",
         key=f"{EPISODE_PREFIX}{told or target.key}" if target.kind == "episode" else rejected,
         content=(reason if _may_hold_reason(target, place.segment, writing) else "")
-        or ("Erased on request." if erase else "No longer holds."),
+        or (_ERASED if erase else _HIDDEN),
         segment=place.segment,
         branch=place.branch,
         lineage=place.lineage,

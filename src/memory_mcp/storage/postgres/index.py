@@ -519,6 +519,14 @@ class PostgresIndex:
         )
         return _id_set(rows)
 
+    async def suppressing(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        rows = await self._read(
+            "SELECT r.id FROM suppression s JOIN entry r ON r.row = s.row "
+            "WHERE s.bank = :bank AND s.target = ANY(:ids)",
+            {"ids": sorted(record_ids)},
+        )
+        return _id_set(rows)
+
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         rows = await self._read(
             """WITH RECURSIVE made (id) AS (

@@ -845,6 +845,14 @@ class SqliteIndex:
         )
         return set(_ids(rows))
 
+    async def suppressing(self, record_ids: Collection[RecordId]) -> set[RecordId]:
+        rows = await self.read(
+            "SELECT r.id FROM suppression s JOIN record r ON r.rowid = s.record "
+            "WHERE s.target IN (SELECT value FROM json_each(:ids))",
+            {"ids": _as_list(record_ids)},
+        )
+        return set(_ids(rows))
+
     async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
         rows = await self.read(
             """WITH RECURSIVE made (id) AS (
