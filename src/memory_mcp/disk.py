@@ -371,8 +371,8 @@ def unavailable(
     if isinstance(error, UnsafeFileError):
         where = "" if error.filename == str(path) else f"{error.filename}: "
         return StoreUnavailableError(
-            f"Cannot {verb} {path}: {where}{error.why}. Move it away, or set {setting} to the "
-            "folder that is meant; it is left as it is."
+            f"Cannot {verb} {path}: {where}{error.why}.",
+            f"Move it away, or set {setting} to the folder that is meant; it is left as it is.",
         )
     unknown = (error.strerror or str(error), "Mend that and try again")
     why, remedy = _REFUSALS.get(error.errno or 0, unknown)
@@ -389,7 +389,8 @@ def unavailable(
         "erase": "what is left is erased at the next start, and is not recalled meanwhile",
     }
     return StoreUnavailableError(
-        f"Cannot {verb} {path}: {why}. {remedy.format(setting=setting)}; {consequence[verb]}."
+        f"Cannot {verb} {path}: {why}.",
+        f"{remedy.format(setting=setting)}; {consequence[verb]}.",
     )
 
 

@@ -179,7 +179,15 @@ class RemoteRejectedError(RemoteError):
 
 
 class StoreError(MemoryMcpError):
-    """The files or the index could not do what was asked."""
+    """The files or the index could not do what was asked.
+
+    The message is `what` happened and the `remedy`, the next step, which may be a part of `what`.
+    """
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(f"{what} {remedy}".rstrip())
+        self.what = what
+        self.remedy = remedy
 
 
 class StoreUnavailableError(StoreError):
@@ -203,8 +211,8 @@ class NewerSchemaError(StoreError):
 
     def __init__(self, path: str, found: int, known: int) -> None:
         super().__init__(
-            f"{path} has schema version {found}; this memory-mcp knows up to {known}. "
-            "Update memory-mcp (pip install -U backtrack-memory); the file is left as it is."
+            f"{path} has schema version {found}; this memory-mcp knows up to {known}.",
+            "Update memory-mcp (pip install -U backtrack-memory); the file is left as it is.",
         )
 
 

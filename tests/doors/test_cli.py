@@ -987,13 +987,13 @@ def test_a_fault_is_reported_once_and_with_one_remedy(run: Run, project: Path) -
     (record,) = (project / ".claude" / "memory").rglob(f"{new}.json")
     text = record.read_text("utf-8")
     for broken, remedy in (
-        (text[:50], "restore it from git or a backup"),
+        (text[:50], "Restore it from git or a backup."),
         (text.replace('"schema_version": 1', '"schema_version": 99'), "Update memory-mcp"),
     ):
         record.write_text(broken, "utf-8")
         out = run("doctor")[1]
         assert [line for line in out.splitlines() if line.startswith("must:")] != []
-        assert remedy in out
+        assert out.count(remedy) == 1
         assert "Restore the file." not in out
     record.write_text(text, "utf-8")
     (project / ".state" / "memory-head.json").write_text("{", "utf-8")

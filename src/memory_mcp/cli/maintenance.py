@@ -80,12 +80,9 @@ def _findings_text(fields: Fields) -> str:
 
 
 def _finding_text(finding: Fields) -> str:
-    """A finding with its remedy, unless the words of the error end with it already."""
-    what, remedy = finding["what"], finding["remedy"]
     if finding["repaired"]:
-        return f"mended: {what}"
-    known = remedy.rstrip(".").casefold() in what.casefold()
-    return f"{finding['severity']}: {what}{'' if known else f' {remedy}'}"
+        return f"mended: {finding['what']}"
+    return f"{finding['severity']}: {finding['what']} {finding['remedy']}".rstrip()
 
 
 def _add_doctor_options(parser: ArgumentParser) -> None:

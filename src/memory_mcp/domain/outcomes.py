@@ -6,13 +6,14 @@ An expected outcome is a value here; only what the caller cannot have expected i
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Self
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Anchor, Checkpoint, Line
+from memory_mcp.errors import StoreError
 from memory_mcp.frozen import frozen
 
 
@@ -28,6 +29,19 @@ class Finding:
     what: str
     remedy: str
     repaired: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        code: str,
+        severity: Literal["must", "should"],
+        error: StoreError,
+        remedy: str,
+        *,
+        repaired: bool = False,
+    ) -> Self:
+        """What an error says, with its remedy, or this one where it has none of its own."""
+        return cls(code, severity, error.what, error.remedy or remedy, repaired)
 
 
 REASON_SEPARATOR: Final = "\nReason: "

@@ -427,8 +427,9 @@ class SelfHealingIndex:
         except TimeoutError as error:
             raise IndexBusyError(
                 "The index is being made anew from the records, which takes longer than "
-                f"{INDEX_CATCH_UP_SECONDS_MAX:.0f} s. Nothing is lost; try again in a moment, or "
-                "run `memory-mcp doctor --reindex` to watch it."
+                f"{INDEX_CATCH_UP_SECONDS_MAX:.0f} s.",
+                "Nothing is lost; try again in a moment, or run `memory-mcp doctor --reindex` to "
+                "watch it.",
             ) from error
         return await call()
 

@@ -141,6 +141,11 @@ def _finding(code: str, *values: object, repaired: bool = False) -> Finding:
     return Finding(code, severity, what.format(*values), remedy, repaired=repaired)
 
 
+def _find_failure(code: str, error: StoreError) -> Finding:
+    severity, _, remedy = _FINDINGS[code]
+    return Finding.of(code, severity, error, remedy)
+
+
 async def _check_bank(bank: MemoryBank, contents: Contents, *, repair: bool) -> list[Finding]:
     """The records of a bank, which are added to the contents, its index and its outbox."""
     found: list[Finding] = []
@@ -183,7 +188,7 @@ async def _check_index(
         ordered = await bank.index.ordered()
         own = await bank.index.own(there.intersection(contents.erases))
     except StoreError as error:
-        return [_finding("index-unusable", error)]
+        return [_find_failure("index-unusable", error)]
     erased = contents.list_erased(own) & (there | ordered)
     found: list[Finding] = []
     if orphans := there - known - erased:
@@ -247,7 +252,7 @@ async def _check_history(
     try:
         gaps = await workspace.heads.find_unlogged(moves)
     except StoreError as error:
-        return [_finding("history-unreadable", error)]
+        return [_find_failure("history-unreadable", error)]
     if gaps and repair:
         await workspace.heads.log(gaps)
     return [_finding("history-gap", len(gaps), repaired=repair)] if gaps else []

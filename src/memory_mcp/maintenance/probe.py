@@ -16,7 +16,7 @@ from memory_mcp.domain.search import Filters
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.records import load_newest
 from memory_mcp.engine.workspace import MemoryBank, SemanticIndex, Workspace
-from memory_mcp.errors import MemoryMcpError, ModelUnavailableError
+from memory_mcp.errors import MemoryMcpError, ModelUnavailableError, StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.maintenance.encode import count_unencoded
 from memory_mcp.search.local import find_local
@@ -77,11 +77,11 @@ async def _prove_by_words(
         asked = " ".join(wanted.content.split()[:_QUERY_WORDS_MAX])
         found = await find_local(workspace, asked, view, Filters())
     except MemoryMcpError as error:
-        if any(each.what == str(error) for each in known):
+        failed = error if isinstance(error, StoreError) else StoreError(str(error))
+        if any(each.what == failed.what for each in known):
             return "", []
-        return "", [
-            Finding("search-failed", "must", str(error), "Run `memory-mcp doctor --reindex`.")
-        ]
+        reindex = "Run `memory-mcp doctor --reindex`."
+        return "", [Finding.of("search-failed", "must", failed, reindex)]
     if not found.question.every or wanted.id in found.home:
         return "By words: the newest memory is found by its own.", []
     what = f"The newest memory {wanted.id} is not found by its own words."

@@ -42,7 +42,8 @@ DIGEST_CHARS: Final = 32
 MAKE_HEAD_ANEW: Final = (
     "`memory-mcp doctor --repair` sets it aside and rebuilds it from the records."
 )
-"""What to do about a damaged head, as its error ends and as the doctor says."""
+"""What to do about a damaged head."""
+_RESTORE: Final = "Restore it from git or a backup."
 _CHECKPOINTS_SHOWN: Final = 10
 """Newest checkpoints that a head names for people, wherever they are kept."""
 
@@ -53,17 +54,6 @@ class EarlierPart(FrozenModel):
     file: Annotated[str, constrain(pattern=r"^memory-head-[0-9a-f]{8}\.jsonl$")]
     size: Annotated[StrictInt, constrain(ge=1, le=HEAD_BYTES_MAX)]
     digest: Annotated[str, constrain(pattern=r"^[0-9a-f]{64}$")]
-
-
-def find_remedy(error: Exception) -> str:
-    """What to do about a record that cannot be read, as its error says it too."""
-    match error:
-        case NewerSchemaError():
-            return "Update memory-mcp."
-        case StoreDamagedError():
-            return "Restore it from git or a backup."
-        case _:
-            return "Mend that, and look again."
 
 
 def dump_record(record: Record) -> bytes:
@@ -121,13 +111,13 @@ def load_record(data: bytes, where: str, record_id: str, *, formatted: bool = Fa
         record = known or parse_record(data, where)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreDamagedError(
-            f"{where} is damaged ({explain_parse_error(error)}). It is left as it is; restore it "
-            "from git or a backup. Everything else works on."
+            f"{where} is damaged ({explain_parse_error(error)}). It is left as it is, and "
+            "everything else works on.",
+            _RESTORE,
         ) from error
     if record.id != record_id:
         raise StoreDamagedError(
-            f"{where} holds the record {record.id!r}; each is named by its id. Restore it from git "
-            "or a backup."
+            f"{where} holds the record {record.id!r}; each is named by its id.", _RESTORE
         )
     return record
 
@@ -238,7 +228,7 @@ def _naming_damage(where: str) -> Generator[None]:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreDamagedError(
-            f"{where} is damaged ({explain_parse_error(error)}). Nothing is lost: {MAKE_HEAD_ANEW}"
+            f"{where} is damaged ({explain_parse_error(error)}). Nothing is lost.", MAKE_HEAD_ANEW
         ) from error
 
 

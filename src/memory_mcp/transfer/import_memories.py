@@ -111,7 +111,7 @@ async def check_import(workspace: Workspace, *, repair: bool) -> list[Finding]:
             if repair:
                 await _complete(workspace)
         except StoreError as error:
-            return [Finding("import-damaged", "should", str(error), "Then look again.")]
+            return [Finding.of("import-damaged", "should", error, "Then look again.")]
     what = f"An import of {pluralise(count, 'record', 'records')} was cut short."
     remedy = "`memory-mcp doctor --repair` completes it."
     return [Finding("import-unfinished", "must", what, remedy, repaired=repair)]

@@ -152,18 +152,18 @@ class LocalHeads:
                 remedy = "The next checkpoint sets it aside; `memory-mcp trust` believes it."
                 return [Finding("head-foreign", "should", what, remedy)]
         except UnsafeFileError as error:
-            what = str(self._disk.unavailable(error, path, "read"))
-            return [Finding("head-unsafe", "must", what, "Move it away.")]
+            unsafe = self._disk.unavailable(error, path, "read")
+            return [Finding.of("head-unsafe", "must", unsafe, "Move it away.")]
         except NewerSchemaError as error:
-            return [Finding("head-newer", "must", str(error), "Update memory-mcp.")]
+            return [Finding.of("head-newer", "must", error, "Update memory-mcp.")]
         except (StoreUnavailableError, OSError) as error:
             if isinstance(error, OSError):
                 error = self._disk.unavailable(error, path, "read")
-            return [Finding("head-unreadable", "must", str(error), "Mend that, and look again.")]
+            return [Finding.of("head-unreadable", "must", error, "Mend that, and look again.")]
         except StoreDamagedError as error:
             if repair:
                 self._set_aside("damaged")
-            return [Finding("head-damaged", "must", str(error), MAKE_HEAD_ANEW, repaired=repair)]
+            return [Finding.of("head-damaged", "must", error, MAKE_HEAD_ANEW, repaired=repair)]
         litter = sorted(self.folder.glob(f".*{LITTER}"))
         if litter and repair:
             with self._locked():  # nobody is in the middle of a write
@@ -237,7 +237,7 @@ class LocalHeads:
             digest = _compute_chained(digest, line)
         if digest != part.digest:
             raise StoreDamagedError(
-                f"{path} is not what {HEAD_FILE} goes on from. Nothing is lost: {MAKE_HEAD_ANEW}"
+                f"{path} is not what {HEAD_FILE} goes on from. Nothing is lost.", MAKE_HEAD_ANEW
             )
         return parse_earlier_part(str(path), data)
 

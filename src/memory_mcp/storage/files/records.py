@@ -46,7 +46,6 @@ from memory_mcp.storage.stored import (
     compute_file_digest,
     compute_record_digest,
     dump_record,
-    find_remedy,
     load_record,
 )
 from memory_mcp.storage.threads import in_thread
@@ -518,7 +517,7 @@ class LocalRecords:
         if owned is None or owned.trusted() or owned.ledger.written([path.stem]):
             if isinstance(error, OSError):
                 error = self._disk.unavailable(error, path, "read")
-            return Finding("record-unreadable", "must", str(error), find_remedy(error))
+            return Finding.of("record-unreadable", "must", error, "Mend that, and look again.")
         return Finding(
             "record-foreign", "should",
             f"{path} came with the repository and is no record that can be read: it is not shown.",

@@ -129,11 +129,11 @@ class PostgresHeads:
         try:
             await self.read()
         except NewerSchemaError as error:
-            return [Finding("head-newer", "must", str(error), "Update memory-mcp.")]
+            return [Finding.of("head-newer", "must", error, "Update memory-mcp.")]
         except StoreDamagedError as error:
             if repair:
                 await self._set_aside()
-            return [Finding("head-damaged", "must", str(error), MAKE_HEAD_ANEW, repaired=repair)]
+            return [Finding.of("head-damaged", "must", error, MAKE_HEAD_ANEW, repaired=repair)]
         return await self._find_unbound_role()
 
     async def _find_unbound_role(self) -> list[Finding]:

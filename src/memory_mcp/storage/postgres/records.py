@@ -16,7 +16,7 @@ from memory_mcp.errors import NewerSchemaError, StoreDamagedError
 from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.rows import INSERT, Bank, dump_rows, remove_entries
 from memory_mcp.storage.postgres.schema import Connection
-from memory_mcp.storage.stored import compute_record_digest, dump_record, find_remedy, load_record
+from memory_mcp.storage.stored import compute_record_digest, dump_record, load_record
 
 _SCAN_BATCH: Final = 500
 """Records fetched at once."""
@@ -130,7 +130,7 @@ class PostgresRecords:
         try:
             return self._load(row)
         except (StoreDamagedError, NewerSchemaError) as error:
-            return Finding("record-unreadable", "must", str(error), find_remedy(error))
+            return Finding.of("record-unreadable", "must", error, "Mend that, and look again.")
 
     def _load(self, row: Any) -> Record:
         return load_record(row["json"].encode(), self._where(row["id"]), row["id"])

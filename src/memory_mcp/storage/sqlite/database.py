@@ -276,8 +276,9 @@ class Database:
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
             except OSError as error:
                 raise StoreUnavailableError(
-                    f"{self.path} is damaged and cannot be replaced ({error.strerror}). Close the "
-                    "other sessions of this project, then run `memory-mcp doctor --reindex`."
+                    f"{self.path} is damaged and cannot be replaced ({error.strerror}).",
+                    "Close the other sessions of this project, then run `memory-mcp doctor "
+                    "--reindex`.",
                 ) from error
 
     def _translate(self, error: sqlite3.Error) -> Exception:
@@ -287,8 +288,8 @@ class Database:
         match code & 0xFF if isinstance(code, int) else None:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 return self._spec.busy(
-                    f"{self.path} has been busy for {INDEX_BUSY_SECONDS_MAX:.0f} s. "
-                    f"{self._spec.advice}"
+                    f"{self.path} has been busy for {INDEX_BUSY_SECONDS_MAX:.0f} s.",
+                    self._spec.advice,
                 )
             case sqlite3.SQLITE_ERROR if not _means_damage(error):
                 return error  # a mistake in our statement: another file would not help
@@ -304,8 +305,8 @@ class Database:
                 read_only = kind == sqlite3.SQLITE_READONLY
                 refused = StoreReadOnlyError if read_only else StoreUnavailableError
                 return refused(
-                    f"Cannot use {self.path}: {error}. {remedy_of(kind, self._setting)}; "
-                    "the memories themselves are not affected."
+                    f"Cannot use {self.path}: {error}.",
+                    f"{remedy_of(kind, self._setting)}; the memories themselves are not affected.",
                 )
             case _:
                 return error

@@ -329,8 +329,8 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
     """
     if tuple(map(type, row)) != _CANDIDATE_TYPES:
         raise IndexDamagedError(
-            f"The index holds {row!r:.100}, which nobody wrote. "
-            "`memory-mcp doctor --reindex` makes it anew."
+            f"The index holds {row!r:.100}, which nobody wrote.",
+            "`memory-mcp doctor --reindex` makes it anew.",
         )
     return make_candidate(row)
 
@@ -911,7 +911,7 @@ class SqliteIndex:
         except IndexDamagedError as error:
             verdict = str(error)
         except StoreUnavailableError as error:  # a link or a folder in its place, or no access
-            return [Finding("index-unusable", "should", str(error), "Then look again.")]
+            return [Finding.of("index-unusable", "should", error, "Then look again.")]
         if verdict == "ok":
             return []
         if repair:

@@ -299,7 +299,7 @@ class SqliteOutbox:
         except StoreDamagedError as error:
             verdict, counts = str(error), OutboxCounts()
         except StoreError as error:  # of a newer version, or held by another session
-            return [Finding("outbox-unusable", "should", str(error), "Nothing is lost.")]
+            return [Finding.of("outbox-unusable", "should", error, "Nothing is lost.")]
         found = [
             Finding(
                 "undelivered", "should", f"{dead.op} of {dead.record} was refused: {dead.error}",
