@@ -200,11 +200,15 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
             if gone:
                 fields["message"] = gone
                 gone += " It said:\n\n"
-            elif notes := [*filter(None, [standing]), *_list_moved(workspace, found)]:
+            elif notes := [*_begin_sentence(standing), *_list_moved(workspace, found)]:
                 why = f"\n\n{'; '.join(notes)}.{why}"
         case CheckpointDetails(checkpoint):
             fields = {"checkpointId": checkpoint.id, **checkpoint.list_json()}
     return Output({"success": True, **fields}, lambda _: gone + render_text(found) + why)
+
+
+def _begin_sentence(text: str) -> list[str]:
+    return [text[0].upper() + text[1:]] if text else []
 
 
 def _list_moved(workspace: Workspace, record: Record) -> list[str]:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from memory_mcp.deduplication import SIMILAR_MAX
 from memory_mcp.domain.deduplication import is_comparable
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import SimilarMemory
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import View
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.search import load_bearing
 from memory_mcp.text.merge import Statement, find_replaced_value, score_similarity
 from memory_mcp.text.sentences import split_lines
 from memory_mcp.text.truths import (
@@ -34,7 +34,7 @@ async def place_update(
 
     It also takes the place of each memory that it repeats sentence for sentence.
     """
-    pairs, known = await load_bearing(workspace, view, [old, new])
+    pairs, known = await _load_bearing(workspace, view, [old, new])
     there = [each for id_, each in known.items() if id_ not in {new.id, *new.supersedes}]
     repeated = [each.id for each in there if is_comparable(each, old) and _repeats(new, each)]
     new = new.model_copy(update={"supersedes": tuple(sorted({*new.supersedes, *repeated}))})
@@ -60,13 +60,13 @@ async def find_rivals(
     workspace: Workspace, view: View, record: Record
 ) -> tuple[SimilarMemory, ...]:
     """The visible memories that a stored one contradicts by its words, as a receipt names them."""
-    _, known = await load_bearing(workspace, view, [record])
+    _, known = await _load_bearing(workspace, view, [record])
     return _describe_rivals(record, [each for each in known.values() if each.id != record.id])
 
 
 async def place_copy(workspace: Workspace, view: View, old: Record, new: Record) -> Record:
     """The record that says again what an older one said, at the moment and the place of that."""
-    _, known = await load_bearing(workspace, view, [old])
+    _, known = await _load_bearing(workspace, view, [old])
     beside = [each for each in known.values() if old.holds_with(each)]
     return _name_beside(new.model_copy(update={"stated_at": old.moment}), [old], beside)
 
@@ -75,7 +75,7 @@ async def place_merge(
     workspace: Workspace, view: View, olds: Sequence[Record], whole: Record, fresh: str
 ) -> Record:
     """The memory composed of old ones and of a `fresh` text, with what it holds beside."""
-    _, known = await load_bearing(workspace, view, [whole])
+    _, known = await _load_bearing(workspace, view, [whole])
     others = [each for id_, each in known.items() if id_ not in {whole.id, *whole.supersedes}]
     beside = [each for each in others if any(_keeps_beside(o, whole, fresh, each) for o in olds)]
     return _name_beside(whole, olds, beside)
@@ -139,3 +139,11 @@ def _score(one: Record, other: Record) -> float:
         Statement(each.content, tuple(extract_terms(each.content))) for each in (other, one)
     )
     return score_similarity(ours, theirs, None)
+
+
+async def _load_bearing(
+    workspace: Workspace, view: View, records: Sequence[Record]
+) -> tuple[list[frozenset[RecordId]], dict[RecordId, Record]]:
+    from memory_mcp.search import load_bearing  # noqa: PLC0415  # most adds compose nothing
+
+    return await load_bearing(workspace, view, records)

@@ -68,7 +68,9 @@ async def load_bearing(
         wanted = sorted(id_ for id_ in bearing if homes[id_] is bank)
         known |= {record.id: record for record in await load_records(bank, wanted)}
     away = list_elsewhere(workspace, known.values())
-    return [pair for pair in pairs if len(pair & away) in (0, len(pair))], known
+    pairs = [pair for pair in pairs if len(pair & away) in (0, len(pair))]
+    paired = frozenset[RecordId]().union(*pairs, rivals)
+    return pairs, {id_: record for id_, record in known.items() if id_ in paired}
 
 
 async def find_outdated(
