@@ -44,7 +44,7 @@ _CANDIDATES_MIN: Final = 20
 """Candidates of a small bank beside a large one."""
 
 _QUOTES_MAX: Final = 10
-"""Records that hold the whole question word for word."""
+"""Records that hold the whole question word for word, or are of the phase that it names."""
 
 _UNKNOWN_TERMS_MAX: Final = 8
 """Unknown terms of a question for which similar spellings are looked up."""
@@ -261,7 +261,10 @@ async def _find_by_words(
     filters: Filters,
     share: int,
 ) -> Sequence[Candidate]:
-    """The records that hold the words in a row, then those with words or related ones in turn."""
+    """The records that hold the words in a row, of the phase that is asked for, and of the words.
+
+    Those with words and with related ones are taken in turn.
+    """
     if not corpus.records:
         return ()
     async with run_beside(_find_quotes(bank, question, corpus, view, filters)) as quoting:
@@ -272,8 +275,10 @@ async def _find_by_words(
             few = select_near(question, near, corpus)
             others = await bank.index.match(few, corpus, view, filters, share) if few else ()
         quoted = await quoting
+    asked = [term.text for term in question.terms if term.kind == "phase"]
+    phased = await bank.index.match(asked, corpus, view, filters, _QUOTES_MAX) if asked else ()
     turns = (one for turn in zip_longest(matched, others) for one in turn if one is not None)
-    return list({one.id: one for one in (*quoted, *turns)}.values())
+    return list({one.id: one for one in (*quoted, *phased, *turns)}.values())
 
 
 async def _find_far(
