@@ -208,7 +208,10 @@ async def show(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _begin_sentence(text: str) -> list[str]:
-    return [text[0].upper() + text[1:]] if text else []
+    """The text with a capital, unless it begins with a path."""
+    first, _, rest = text.partition(" ")
+    capital = first[:1].upper() + first[1:] if first.isalpha() else first
+    return [f"{capital} {rest}"] if text else []
 
 
 def _list_moved(workspace: Workspace, record: Record) -> list[str]:
