@@ -127,8 +127,11 @@ async def _in_the_head(workspace: Workspace, model: PlainModel) -> None:
     assert [c.id for c in report.pending] == [s.id for s in model.pending(branch)][-_SHOWN:]
     lines: dict[str, tuple[int, int]] = {}
     left = _leave_out_repeated(model, model.left(branch), here)
+    written = {e.segment for e in model.entries if e.kind != "erasure"}
     for name, tip in left.items():
         road = model.road(tip)
+        if written.isdisjoint({*road} - {*here}):  # it brings nothing back: no reason to restore it
+            continue
         there = [e for e in model.holds(road, now) if e.nature == "memory"]
         stays = {e.number for e in seen if e.segment is None or e.segment in road}
         gone = stays - {e.number for e in there}

@@ -191,7 +191,7 @@ class PlainModel:
             self._erase([target])
             # what was hidden stays hidden, though the one that hid it is no more
             grave = self.entries[-1]
-            self.entries[-1] = replace(grave, hides=grave.hides | target.hides)
+            self.entries[-1] = replace(grave, kind="erasure", hides=grave.hides | target.hides)
 
     def seal(self, seal: Seal, branch: str, record_id: str) -> None:
         decided = seal.state in ("approved", "auto")
