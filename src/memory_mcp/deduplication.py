@@ -546,10 +546,9 @@ async def find_candidates(
     likely = _estimate_likely(nearby, _get_reader(bank), changes=says_change(new.content))
     nearest = sorted(olds, key=lambda id_: -likely.get(id_, 0.0))
     named = {id_ for id_ in nearest[:SIMILAR_MAX] if likely.get(id_, 0.0) >= _LIKELY_MIN}
-    if (
-        len(set(new_terms)) < _NAMED_TERMS_MIN
-    ):  # it says too little to be about what it does not name
-        named = {id_ for id_ in named if not set(new_terms).isdisjoint(terms[id_])}
+    said = frozenset(new_terms)
+    if len(said) < _NAMED_TERMS_MIN:  # too little to be about what it does not name
+        named = {id_ for id_ in named if not said.isdisjoint(terms[id_])}
     wanted = nearest[: _count_wanted(merging)]
     alike = {id_ for id_ in wanted if _is_related(weights, terms[id_], cosines.get(id_))}
     bearing = {id_ for id_ in wanted if may_relate(olds[id_].fields.outline, fields.outline)}

@@ -257,9 +257,8 @@ def mark_hits(
 
 def may_replace(older: Record, newer: Record, old: SearchFields, new: SearchFields) -> bool:
     """Whether a search marks the older one if it asks for what both speak of, as near to both."""
-    shared = frozenset(old.body.split()) & frozenset(new.body.split())
     scores = _NEAR_SCORE, _NEAR_SCORE, _NEAR_SCORE
-    near = describe_nearness(shared, old, new, scores)
+    near = describe_nearness(_split(old) & _split(new), old, new, scores)
     told = describe_answers("", join_title(older, newer), join_title(newer, older)) | near
     return tells_change(told) and weigh_answers(told) >= _ANSWERS_FROM
 
