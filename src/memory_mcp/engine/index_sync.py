@@ -2,28 +2,26 @@
 
 import asyncio
 from asyncio import FIRST_COMPLETED
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import suppress
 from functools import wraps
 from math import inf
 from types import CoroutineType
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from memory_mcp.deadlines import time_limit
-from memory_mcp.domain.ids import RecordId, SegmentId
+from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.limits import INDEX_CATCH_UP_SECONDS_MAX, INDEX_PAUSE_SECONDS_MAX
 from memory_mcp.domain.outcomes import Finding
-from memory_mcp.domain.record import Kind, Record
-from memory_mcp.domain.search import (
-    Candidate,
-    CorpusStatistics,
-    Filters,
-    IdSummary,
-    Neighbour,
-    Stated,
-    View,
-    Wanted,
-)
+from memory_mcp.domain.record import Record
 from memory_mcp.errors import (
     IndexBusyError,
     IndexDamagedError,
@@ -114,8 +112,21 @@ _Orders = dict[RecordId, set[RecordId]]
 """What is ordered to be erased, each with the records that order it."""
 
 
+def _heal(
+    method: Callable[Concatenate[SearchIndex, P], Coroutine[Any, Any, T]], *, partial: bool = False
+) -> Callable[Concatenate["SelfHealingIndex", P], "CoroutineType[Any, Any, T]"]:
+    """The same method of a `SelfHealingIndex`: it asks the index that is wrapped, in `run`."""
+
+    @wraps(method)
+    async def ask(self: "SelfHealingIndex", *args: P.args, **kwargs: P.kwargs) -> T:
+        call: Callable[P, Awaitable[T]] = getattr(self.wrapped, ask.__name__)
+        return await self.run(lambda: call(*args, **kwargs), partial=partial)
+
+    return ask
+
+
 class SelfHealingIndex:
-    """A `SearchIndex` that rebuilds the one it wraps when that is damaged.
+    """A `SearchIndex` that rebuilds the one that is `wrapped` when that is damaged.
 
     A record that could not be indexed is safe in its file; the next call catches up first.
     `in_step` says, where index and records are in one place, that neither need be read through.
@@ -134,7 +145,7 @@ class SelfHealingIndex:
         obeys: bool = True,
         in_step: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
-        self._index = index
+        self.wrapped = index
         self._records = records
         self._log = log
         self._pulled = pulled
@@ -206,13 +217,11 @@ class SelfHealingIndex:
         self._behind = self._from_newest = False
         try:
             counts = await self._follow()
-        except (
-            StoreReadOnlyError
-        ):  # what it lacks may hide what it has: nothing is answered from it
+        except StoreReadOnlyError:  # what it lacks may hide what it has: it answers nothing
             self._behind = True
             raise
         except IndexDamagedError:
-            await self._index.reset()
+            await self.wrapped.reset()
             counts = await self._follow()
         self.caught_up = True
         return counts
@@ -221,112 +230,46 @@ class SelfHealingIndex:
         if self._in_step:  # a record brings its entry along
             return
         try:
-            await self.run(lambda: self._index.add(records))
+            await self.run(lambda: self.wrapped.add(records))
         except StoreError:
             self._behind = True
             raise
 
-    async def remove(self, record_ids: Collection[RecordId]) -> None:
-        await self.run(lambda: self._index.remove(record_ids))
-
-    async def ids(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
-        return await self.run(lambda: self._index.ids(among))
-
-    async def kinds(self, among: Collection[RecordId]) -> dict[RecordId, Kind]:
-        return await self.run(lambda: self._index.kinds(among))
-
-    async def outlines(self, among: Collection[RecordId]) -> dict[RecordId, bytes]:
-        return await self.run(lambda: self._index.outlines(among))
-
-    async def summarise_ids(self, bound: str) -> IdSummary:
-        return await self.run(lambda: self._index.summarise_ids(bound))
-
-    async def corpus(self, terms: Collection[str], view: View) -> CorpusStatistics:
-        return await self.run(lambda: self._index.corpus(terms, view), partial=True)
-
-    async def spellings(self, terms: Collection[str]) -> dict[str, list[str]]:
-        return await self.run(lambda: self._index.spellings(terms), partial=True)
-
-    async def match(
-        self,
-        terms: Sequence[str],
-        corpus: CorpusStatistics,
-        view: View,
-        filters: Filters,
-        limit: int,
-    ) -> list[Candidate]:
-        return await self.run(
-            lambda: self._index.match(terms, corpus, view, filters, limit), partial=True
-        )
-
-    async def quote(
-        self, row: Sequence[str], view: View, filters: Filters, limit: int
-    ) -> list[Candidate]:
-        return await self.run(lambda: self._index.quote(row, view, filters, limit), partial=True)
-
-    async def newest(self, view: View, filters: Filters, limit: int) -> list[Candidate]:
-        return await self.run(lambda: self._index.newest(view, filters, limit), partial=True)
-
-    async def around(
-        self, record_ids: Collection[RecordId], view: View, filters: Filters
-    ) -> list[Neighbour]:
-        return await self.run(lambda: self._index.around(record_ids, view, filters), partial=True)
-
-    async def find(
-        self, view: View, filters: Filters, limit: int, *, best: bool = False
-    ) -> list[RecordId]:
-        return await self.run(
-            lambda: self._index.find(view, filters, limit, best=best), partial=True
-        )
-
-    async def find_stated(self, view: View, statement: str, limit: int) -> Stated:
-        return await self.run(lambda: self._index.find_stated(view, statement, limit), partial=True)
-
-    async def find_each(self, view: View, wanted: Sequence[Wanted]) -> list[list[RecordId]]:
-        return await self.run(lambda: self._index.find_each(view, wanted), partial=True)
-
-    async def count(self, view: View, filters: Filters) -> int:
-        return await self.run(lambda: self._index.count(view, filters), partial=True)
-
-    async def count_by_segment(self, view: View, filters: Filters) -> dict[SegmentId | None, int]:
-        return await self.run(lambda: self._index.count_by_segment(view, filters), partial=True)
-
-    async def visible(self, record_ids: Collection[RecordId], view: View) -> set[RecordId]:
-        return await self.run(lambda: self._index.visible(record_ids, view), partial=True)
-
-    async def nearest(self, record_id: str, view: View) -> list[RecordId]:
-        return await self.run(lambda: self._index.nearest(record_id, view), partial=True)
-
-    async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
-        return await self.run(lambda: self._index.named(part, view, limit), partial=True)
-
-    async def moves(self) -> list[RecordId]:
-        return await self.run(self._index.moves)
-
-    async def ids_by_segment(
-        self, segments: Collection[SegmentId]
-    ) -> dict[SegmentId, set[RecordId]]:
-        return await self.run(lambda: self._index.ids_by_segment(segments))
-
-    async def segments(self, *, orders: bool = True) -> dict[SegmentId, RecordId]:
-        return await self.run(lambda: self._index.segments(orders=orders))
-
-    async def holding(self, among: Collection[SegmentId] | None = None) -> set[SegmentId]:
-        return await self.run(lambda: self._index.holding(among))
-
-    async def list_aside(self, among: Collection[RecordId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.list_aside(among))
-
-    async def suppressed_by(
-        self, segments: Collection[SegmentId], *, but: Collection[SegmentId] = ()
-    ) -> set[RecordId]:
-        return await self.run(lambda: self._index.suppressed_by(segments, but=but))
+    remove = _heal(SearchIndex.remove)
+    ids = _heal(SearchIndex.ids)
+    kinds = _heal(SearchIndex.kinds)
+    outlines = _heal(SearchIndex.outlines)
+    summarise_ids = _heal(SearchIndex.summarise_ids)
+    list_aside = _heal(SearchIndex.list_aside)
+    corpus = _heal(SearchIndex.corpus, partial=True)
+    spellings = _heal(SearchIndex.spellings, partial=True)
+    match = _heal(SearchIndex.match, partial=True)
+    quote = _heal(SearchIndex.quote, partial=True)
+    newest = _heal(SearchIndex.newest, partial=True)
+    around = _heal(SearchIndex.around, partial=True)
+    find = _heal(SearchIndex.find, partial=True)
+    find_stated = _heal(SearchIndex.find_stated, partial=True)
+    find_each = _heal(SearchIndex.find_each, partial=True)
+    count = _heal(SearchIndex.count, partial=True)
+    count_by_segment = _heal(SearchIndex.count_by_segment, partial=True)
+    visible = _heal(SearchIndex.visible, partial=True)
+    nearest = _heal(SearchIndex.nearest, partial=True)
+    named = _heal(SearchIndex.named, partial=True)
+    moves = _heal(SearchIndex.moves)
+    ids_by_segment = _heal(SearchIndex.ids_by_segment)
+    segments = _heal(SearchIndex.segments)
+    holding = _heal(SearchIndex.holding)
+    suppressed_by = _heal(SearchIndex.suppressed_by)
+    suppressing = _heal(SearchIndex.suppressing)
+    derived = _heal(SearchIndex.derived)
+    erased_by = _heal(SearchIndex.erased_by)
+    erased_since = _heal(SearchIndex.erased_since)
 
     async def to_erase(
         self, among: Collection[RecordId] | None = None
     ) -> dict[RecordId, set[RecordId]]:
         logged = await self.logged()
-        return await self.run(lambda: self._index.to_erase(among, logged))
+        return await self.run(lambda: self.wrapped.to_erase(among, logged))
 
     async def ordered(self, among: Collection[RecordId] | None = None) -> set[RecordId]:
         """The existing records, or those among these, that must be erased.
@@ -364,21 +307,9 @@ class SelfHealingIndex:
         if self._pulled is not None:
             await self._pulled.note(record_ids)
 
-    async def suppressing(self, record_ids: Collection[RecordId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.suppressing(record_ids))
-
-    async def derived(self, record_ids: Collection[RecordId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.derived(record_ids))
-
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
         gone = {*also, *await self.logged()}
-        return await self.run(lambda: self._index.erased(gone))
-
-    async def erased_by(self, record_ids: Collection[RecordId]) -> set[RecordId]:
-        return await self.run(lambda: self._index.erased_by(record_ids))
-
-    async def erased_since(self, bound: str) -> set[RecordId]:
-        return await self.run(lambda: self._index.erased_since(bound))
+        return await self.run(lambda: self.wrapped.erased(gone))
 
     async def remember_erased(self, record_ids: Collection[RecordId]) -> None:
         """Log that this machine erases them, before it does; a full disk does not prevent it."""
@@ -387,19 +318,19 @@ class SelfHealingIndex:
                 await self._log.add(record_ids)
 
     async def mark_complete(self) -> None:
-        await self._index.mark_complete()
+        await self.wrapped.mark_complete()
 
     async def reset(self) -> None:
-        await self._index.reset()
+        await self.wrapped.reset()
 
     async def aclose(self) -> None:
         if (running := self._catching) is not None:
             running.cancel()
             await asyncio.wait({running})
-        await self._index.aclose()
+        await self.wrapped.aclose()
 
     async def findings(self, *, repair: bool) -> list[Finding]:
-        return await self._index.findings(repair=repair)
+        return await self.wrapped.findings(repair=repair)
 
     async def run(self, call: Callable[[], Awaitable[T]], *, partial: bool = False) -> T:
         """Call the index, or what shares its file; rebuild it first if it is damaged or behind.
@@ -422,7 +353,7 @@ class SelfHealingIndex:
                 try:
                     return await call()
                 except IndexDamagedError:  # broken where catching up does not look
-                    await self._index.reset()
+                    await self.wrapped.reset()
                     await self.catch_up()
         except TimeoutError as error:
             raise IndexBusyError(
@@ -442,7 +373,7 @@ class SelfHealingIndex:
             return CatchUpCounts(erased=await self._erase_late())
         # read the index first: a record is stored before it is indexed, so an id that is indexed
         # and then not stored is gone for good
-        known = await self._index.ids()
+        known = await self.wrapped.ids()
         stored = await self._records.ids()
         if known and not stored and not self._records.may_be_emptied():
             # every forget leaves a record, so an empty folder is an outage
@@ -464,7 +395,7 @@ class SelfHealingIndex:
                 await let_readers_pass()
             began = now()
             found = [record async for record in self._records.scan(batch)]
-            await self._index.add(found)
+            await self.wrapped.add(found)
             adopted, self.left = adopted + len(found), self.left - len(batch)
             self._answerable.set()
             # the first one also loads what indexing takes, so it says nothing of the next
@@ -475,24 +406,24 @@ class SelfHealingIndex:
             if self._progress:
                 self._progress(adopted, len(missing) + len(taken))
         erased = await self._erase_late()
-        await self._index.mark_complete()
+        await self.wrapped.mark_complete()
         return CatchUpCounts(adopted, len(gone), erased)
 
     async def _take_up(self, missing: Collection[RecordId]) -> set[RecordId]:
         """Those that came back with the branch of git and say what they said: none is read anew."""
-        aside = await self._index.list_aside(missing)
+        aside = await self.wrapped.list_aside(missing)
         if not aside:
             return set()
-        taken = await self._index.take_up(await self._records.digest(sorted(aside)))
-        await self._index.remove(aside - taken)  # they say something else, and are added anew
+        taken = await self.wrapped.take_up(await self._records.digest(sorted(aside)))
+        await self.wrapped.remove(aside - taken)  # they say something else, and are added anew
         return taken
 
     async def _drop(self, gone: Collection[RecordId]) -> None:
         """Remove these, whose files are gone, from the index; git may bring back what it took."""
         if self._records.may_be_emptied():
-            await self._index.set_aside(gone)
+            await self.wrapped.set_aside(gone)
         else:
-            await self._index.remove(gone)
+            await self.wrapped.remove(gone)
 
     async def _erase_late(self) -> int:
         if not (orders := await self._find_orders(None)):
@@ -503,11 +434,11 @@ class SelfHealingIndex:
         await self._records.erase(sorted(late, reverse=True))
         orders = await self._find_orders(None)
         # what is set aside has no file that could say what it was made of, and needs none to go
-        await self._index.remove(late | await self._index.list_aside(orders))
+        await self.wrapped.remove(late | await self.wrapped.list_aside(orders))
         return len(late)
 
     async def _find_orders(self, among: Collection[RecordId] | None) -> _Orders:
-        return await self._index.to_erase(among, await self.logged())
+        return await self.wrapped.to_erase(among, await self.logged())
 
     async def _list_late(self, orders: _Orders) -> set[RecordId]:
         """Those that are to be erased, of what the index says is ordered."""
