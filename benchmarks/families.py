@@ -48,7 +48,7 @@ from memory_mcp.ranking.query import (
     suggest_terms,
 )
 from memory_mcp.ranking.related import list_near, rank_far, select_far, select_near
-from memory_mcp.storage.sqlite.index import split_trigrams
+from memory_mcp.storage.index_rules import split_trigrams
 from memory_mcp.words.table import load_word_table
 
 __all__ = ["NOW", "Found", "Store", "Vectors"]

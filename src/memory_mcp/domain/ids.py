@@ -11,6 +11,7 @@ from memory_mcp.patterns import compile_later
 
 AnyId = TypeVar("AnyId", bound=str)
 
+_ID_CHARS: Final = frozenset("0123456789abcdef-")
 ID_BEGINNING_CHARS_MIN: Final = 4
 """Fewer leading characters do not name an id."""
 ID_END_CHARS_MIN: Final = ID_END_CHARS
@@ -81,9 +82,14 @@ def matches_id_part(id_: str, part: str) -> bool:
     return begins or matches_part(id_, part)
 
 
+def is_id_part(part: str) -> bool:
+    """Whether it is long enough to name a memory, and made of what ids are made of."""
+    return len(part) >= ID_BEGINNING_CHARS_MIN and {*part} <= _ID_CHARS
+
+
 def explain_short_part(part: str, ids: Iterable[str]) -> str:
     """How long a part of an id must be to name it; '' if it is long enough, or is none."""
-    short = len(part) < ID_BEGINNING_CHARS_MIN and {*part} <= {*"0123456789abcdef-"}
+    short = len(part) < ID_BEGINNING_CHARS_MIN and {*part} <= _ID_CHARS
     fits = short or any(id_.startswith(part) or id_.endswith(part) for id_ in ids)
     if not part or not fits:
         return ""

@@ -6,11 +6,10 @@ And records as rows of an index, which has the same columns in every database.
 import hashlib
 import json
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import islice
 from json.encoder import encode_basestring
-from math import log
 from typing import Annotated, Any, Final, cast
 
 from memory_mcp.checker import ValidationError, to_json
@@ -21,7 +20,7 @@ from memory_mcp.domain.fields import (
     explain_validation_error,
     find_cycle,
 )
-from memory_mcp.domain.ids import MAIN, ROOT, RecordId, mark_id
+from memory_mcp.domain.ids import MAIN, ROOT, mark_id
 from memory_mcp.domain.json_input import load_json
 from memory_mcp.domain.limits import HEAD_BYTES_MAX, RECORD_BYTES_MAX
 from memory_mcp.domain.profile import find_profile_field
@@ -31,7 +30,7 @@ from memory_mcp.domain.record import (
     drop_empty,
     format_time,
 )
-from memory_mcp.domain.search import Candidate, Chunk, SearchFields
+from memory_mcp.domain.search import Chunk, SearchFields
 from memory_mcp.domain.timeline import EMPTY_TIMELINE, Checkpoint, Head, Timeline, join_parts
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
 
@@ -415,19 +414,3 @@ def describe_entry(record: Record, fields: SearchFields) -> dict[str, Any]:
         "meaning": fields.meaning,
         "outline": fields.outline,
     }
-
-
-_RARITY_MIN: Final = 1e-6
-"""What is in most records still counts a little."""
-
-
-def measure_rarity(count: int, records: int) -> float:
-    """How much a term says that is in so many of the records (inverse document frequency)."""
-    return max(log((records - count + 0.5) / (count + 0.5)) if records > count else 0, _RARITY_MIN)
-
-
-def make_candidate(row: Sequence[Any]) -> Candidate:
-    """The candidate in a row of an index."""
-    id_, importance, pinned, created_at, day, body, names, dates, extra, meaning, outline = row
-    fields = SearchFields(body, names, dates, extra, day, meaning, outline)
-    return Candidate(RecordId(id_), fields, importance, bool(pinned), created_at)

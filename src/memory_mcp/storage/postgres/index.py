@@ -9,21 +9,13 @@ entries on their own only if nothing better is left.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Final
 
-from memory_mcp.domain.ids import (
-    ID_BEGINNING_CHARS_MIN,
-    ID_END_CHARS_MIN,
-    RecordId,
-    SegmentId,
-)
+from memory_mcp.domain.ids import ID_END_CHARS_MIN, RecordId, SegmentId, is_id_part
 from memory_mcp.domain.limits import (
-    QUERY_TERMS_MAX,
     QUOTE_TERMS_MIN,
     RARE_TERM_RECORDS_MAX,
     RESULTS_MAX,
-    SESSION_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Kind, Record
@@ -39,8 +31,19 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 from memory_mcp.errors import IndexDamagedError
-from memory_mcp.patterns import compile_later
 from memory_mcp.ports.index import PARTIAL_ANSWERS
+from memory_mcp.storage.index_rules import (
+    MATCHES_MAX,
+    NEAREST,
+    SPELLINGS_MAX,
+    STEPS,
+    group_orders,
+    make_candidate,
+    make_neighbours,
+    split_terms,
+    split_trigrams,
+    weigh_terms,
+)
 from memory_mcp.storage.postgres.database import Rows, fetch
 from memory_mcp.storage.postgres.rows import (
     INSERT,
@@ -61,14 +64,7 @@ from memory_mcp.storage.postgres.visible import (
     build_queries,
     view_values,
 )
-from memory_mcp.storage.stored import make_candidate, measure_rarity
 
-_ID_PART: Final = compile_later(r"[0-9a-f-]+")
-_NEAREST: Final = 4
-_STEPS: Final = 2
-_SPELLINGS_MAX: Final = 30
-_MATCHES_MAX: Final = 1_000
-"""Matches that one search scores, the newest first. This bounds what a search costs."""
 _LENGTH_USUAL: Final = 40
 """Terms of a usual memory, until the bank's own are counted: a longer one says less with each."""
 _UNCOUNTED_MAX: Final = 200
@@ -141,7 +137,7 @@ _SCORED: Final = f"""
     matched AS MATERIALIZED (
         SELECT r.row, r.id, r.words, r.length FROM {{found}}
             AND {{condition}} AND r.recalled AND {VISIBLE}
-        ORDER BY r.id DESC LIMIT {_MATCHES_MAX}),
+        ORDER BY r.id DESC LIMIT {MATCHES_MAX}),
     asked AS MATERIALIZED (
         SELECT lexeme::tsquery AS query, rarity
         FROM unnest(:lexemes::text[], :rarities::float8[]) given (lexeme, rarity)),
@@ -169,7 +165,7 @@ _AROUND: Final = f"""
             SELECT r.row, row_number() OVER (ORDER BY r.id {order}) AS number FROM entry r
             WHERE r.bank = :bank AND r.session = c.session AND r.recalled AND r.id {side} c.id
                 AND {VISIBLE}
-            ORDER BY r.id {order} LIMIT {_STEPS}) there
+            ORDER BY r.id {order} LIMIT {STEPS}) there
         WHERE c.bank = :bank AND c.id = ANY(:ids)'''
         for side, order, sign in (("<", "DESC", -1), (">", "ASC", 1))
     )
@@ -338,9 +334,9 @@ class PostgresIndex:
             rows = await self._read(
                 "SELECT term FROM (SELECT term, count(*) AS same FROM trigram "
                 "WHERE bank = :bank AND trigram = ANY(:trigrams) GROUP BY term "
-                f"ORDER BY same DESC, term LIMIT {_SPELLINGS_MAX}) near "
+                f"ORDER BY same DESC, term LIMIT {SPELLINGS_MAX}) near "
                 "JOIN term t USING (term) WHERE t.bank = :bank ORDER BY same DESC, term",
-                {"trigrams": sorted({term[i : i + 3] for i in range(len(term) - 2)})},
+                {"trigrams": split_trigrams(term)},
             )
             found[term] = [row[0] for row in rows]
         return found
@@ -353,15 +349,14 @@ class PostgresIndex:
         filters: Filters,
         limit: int,
     ) -> list[Candidate]:
-        known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
-        counts = {term: n for n, term in known[:QUERY_TERMS_MAX]}
+        counts, rarities = weigh_terms(terms, corpus)
         number = await self.bank.number()
         asked = {
             "lexemes": [quote_lexeme(number, term) for term in counts],
-            "rarities": [measure_rarity(n, corpus.records) for n in counts.values()],
+            "rarities": [*rarities.values()],
         }
         found: dict[RecordId, Candidate] = {}
-        queries = plan_queries(number, counts, corpus.records, _MATCHES_MAX)
+        queries = plan_queries(number, counts, corpus.records, MATCHES_MAX)
         beside: Sequence[Candidate] | None = None
         for query, matches in queries:
             enough = _ENOUGH - len(found)
@@ -406,14 +401,7 @@ class PostgresIndex:
             _AROUND.format(wanted=condition),
             {**view_values(view), **values, "ids": sorted(record_ids)},
         )
-        pause_max = timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
-        near: list[Neighbour] = []
-        for of, steps, at, wanted, *rest in rows:
-            there = make_candidate(rest)
-            apart = datetime.fromisoformat(at) - datetime.fromisoformat(there.created_at)
-            if abs(apart) <= pause_max:
-                near.append(Neighbour(of=of, steps=steps, wanted=wanted, **there._asdict()))
-        return near
+        return make_neighbours(rows)
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
@@ -460,7 +448,7 @@ class PostgresIndex:
         for side, order in (("<=", "DESC"), (">", "ASC")):
             rows = await self._read(
                 f"{CHAIN} SELECT r.id FROM entry r WHERE r.bank = :bank AND r.id {side} :id "
-                f"AND r.recalled AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
+                f"AND r.recalled AND {VISIBLE} ORDER BY r.id {order} LIMIT {NEAREST}",
                 {**view_values(view), "id": wanted},
             )
             found += _ids(rows)
@@ -468,7 +456,7 @@ class PostgresIndex:
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
         part = part.casefold()
-        if len(part) < ID_BEGINNING_CHARS_MIN or not _ID_PART.fullmatch(part):
+        if not is_id_part(part):
             return []
         sides = ["(r.id >= :part AND r.id < :after)"]
         values: dict[str, Any] = {"part": part, "after": f"{part}g", "limit": limit}
@@ -551,10 +539,7 @@ class PostgresIndex:
             f"WHERE id IN ({some}) AND id IN (SELECT id FROM gone)",
             {"also": sorted(also)} | ({} if among is None else {"ids": sorted(among)}),
         )
-        found: dict[RecordId, set[RecordId]] = {}
-        for target, eraser in rows:
-            found.setdefault(RecordId(target), set()).update([RecordId(eraser)] if eraser else ())
-        return found
+        return group_orders(rows)
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
         return _id_set(await self._read(f"{_GONE} SELECT id FROM gone", {"also": sorted(also)}))
@@ -635,15 +620,8 @@ def plan_queries(
     With each the number of matches to expect among so many records. The first one has at most
     `matches_max`, unless even the two rarest terms together have more.
     """
-    rising = [term for _, term in sorted((n, term) for term, n in counts.items() if n)]
-    rare: list[str] = []
-    matches = 0
-    for term in rising:
-        if matches + counts[term] > matches_max:
-            break
-        matches += counts[term]
-        rare.append(term)
-    common = rising[len(rare) :]
+    rare, common = split_terms(counts, matches_max)
+    matches = sum(counts[term] for term in rare)
 
     def any_of(terms: Sequence[str]) -> str:
         return "(" + " | ".join(quote_lexeme(number, term) for term in terms) + ")"

@@ -13,12 +13,13 @@ from typing import Any, Final
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.record import format_time
 from memory_mcp.domain.search import Candidate, Chunk, Filters, PassageVectors, StoredVectors, View
+from memory_mcp.storage.index_rules import make_candidate
 from memory_mcp.storage.postgres.database import fetch
 from memory_mcp.storage.postgres.index import CANDIDATE, read_complete
 from memory_mcp.storage.postgres.rows import Bank
 from memory_mcp.storage.postgres.schema import Connection
 from memory_mcp.storage.postgres.visible import CHAIN, VISIBLE, build_filter, view_values
-from memory_mcp.storage.stored import compute_checksum, make_candidate, pack_signs
+from memory_mcp.storage.stored import compute_checksum, pack_signs
 
 _NUMBER: Final = "(SELECT number FROM embedder WHERE bank = :bank AND identity = :embedder)"
 

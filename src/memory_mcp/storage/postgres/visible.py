@@ -13,7 +13,7 @@ from memory_mcp.domain.ids import SegmentId
 from memory_mcp.domain.record import Kind, format_time
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.patterns import compile_later
-from memory_mcp.storage.visibility import VisibilityDialect, build_visible
+from memory_mcp.storage.visibility import VisibilityDialect, build_visible, read_filters
 
 Values = dict[str, Any]
 
@@ -99,38 +99,15 @@ def _join(chain: frozenset[SegmentId]) -> str:
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
     """The filters as a condition on `r`, and its named values."""
-    begins = filters.key.endswith("*")
-    given: Values = {
-        "key": None if begins else filters.key or None,
-        "key_beginning": filters.key.removesuffix("*") if begins else None,
-        "category": filters.category.casefold() or None,
-        "phase": filters.phase,
-        "segments": None if filters.segments is None else sorted(filters.segments),
-        "away": sorted(filters.away) or None,
-        "branch": filters.branch,
-        "session": filters.session,
-        "since": format_time(filters.since) if filters.since else None,
-        "until": format_time(filters.until) if filters.until else None,
-        "statement": filters.statement or None,
-        "statements": sorted(filters.statements) or None,
-        "tags": [tag.casefold() for tag in filters.tags] or None,
-    }
-    values = {name: value for name, value in given.items() if value is not None}
-    conditions = ["r.bank = :bank", *(_CONDITIONS[name] for name in values)]
+    conditions, values = read_filters(filters)
     # spelt out, because a plan that is kept must know how rare they are
-    if filters.layer is not None:
-        conditions.append(f"r.layer = '{filters.layer}'")
-    if filters.kinds:
-        named = ",".join(kind for kind in get_args(Kind) if kind in filters.kinds)
+    kinds, layer = values.pop("kinds", None), values.pop("layer", None)
+    conditions += ("r.bank = :bank", *(_CONDITIONS[name] for name in values))
+    if layer is not None:
+        conditions.append(f"r.layer = '{layer}'")
+    if kinds:
+        named = ",".join(kind for kind in get_args(Kind) if kind in kinds)
         conditions.append(f"r.kind = ANY ('{{{named}}}')")
-    if filters.history:
-        conditions.append("(r.recalled OR r.kind = 'tombstone')")
-    elif not filters.by_statement:
-        conditions.append("r.recalled")
-    if not filters.includes_profile:
-        conditions.append("NOT r.profile")
-    if filters.durable is not None:
-        conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
     return " AND ".join(conditions), values
 
 

@@ -12,28 +12,19 @@ by writing its whole index anew.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from functools import reduce
-from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast, get_args
 
 from memory_mcp.disk import ANY_SETTING
-from memory_mcp.domain.ids import (
-    ID_BEGINNING_CHARS_MIN,
-    ID_END_CHARS_MIN,
-    RecordId,
-    SegmentId,
-)
+from memory_mcp.domain.ids import ID_END_CHARS_MIN, RecordId, SegmentId, is_id_part
 from memory_mcp.domain.limits import (
     INDEX_ASIDE_RECORDS_MAX,
-    QUERY_TERMS_MAX,
     QUOTE_TERMS_MIN,
     RARE_TERM_RECORDS_MAX,
-    SESSION_PAUSE_SECONDS_MAX,
 )
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Kind, Record, format_time
@@ -49,8 +40,19 @@ from memory_mcp.domain.search import (
     Wanted,
 )
 from memory_mcp.errors import IndexBusyError, IndexDamagedError, StoreUnavailableError
-from memory_mcp.patterns import compile_later
 from memory_mcp.ports.index import PARTIAL_ANSWERS
+from memory_mcp.storage.index_rules import (
+    MATCHES_MAX,
+    NEAREST,
+    SPELLINGS_MAX,
+    STEPS,
+    group_orders,
+    make_candidate,
+    make_neighbours,
+    split_terms,
+    split_trigrams,
+    weigh_terms,
+)
 from memory_mcp.storage.sqlite.database import Database, DatabaseSpec, Rows
 from memory_mcp.storage.sqlite.schema import (
     BLANK_FIELDS,
@@ -63,8 +65,7 @@ from memory_mcp.storage.sqlite.schema import (
     VERSION,
     record_row,
 )
-from memory_mcp.storage.stored import make_candidate, measure_rarity
-from memory_mcp.storage.visibility import VisibilityDialect, build_visible
+from memory_mcp.storage.visibility import VisibilityDialect, build_visible, read_filters
 
 Values = dict[str, str | int | frozenset[SegmentId] | None]
 T = TypeVar("T")
@@ -186,36 +187,16 @@ def view_parameters(view: View) -> Values:
 
 def build_filter(filters: Filters) -> tuple[str, Values]:
     """The filters as a condition on `r`, and its named values."""
-    begins = filters.key.endswith("*")
+    conditions, given = read_filters(filters)
+    tags = given.pop("tags", ())
     values: Values = {
-        "key": None if begins else filters.key or None,
-        "key_beginning": filters.key.removesuffix("*") if begins else None,
-        "category": filters.category.casefold() or None,
-        "kinds": json.dumps(sorted(filters.kinds)) if filters.kinds else None,
-        "phase": filters.phase,
-        "segments": None if filters.segments is None else json.dumps(sorted(filters.segments)),
-        "away": json.dumps(sorted(filters.away)) if filters.away else None,
-        "branch": filters.branch,
-        "session": filters.session,
-        "since": format_time(filters.since) if filters.since else None,
-        "until": format_time(filters.until) if filters.until else None,
-        "statement": filters.statement or None,
-        "statements": json.dumps(sorted(filters.statements)) if filters.statements else None,
-        "layer": filters.layer,
+        name: json.dumps(value) if isinstance(value, list) else value
+        for name, value in given.items()
     }
-    values = {name: value for name, value in values.items() if value is not None}
-    conditions = [_CONDITIONS[name] for name in values]
-    if filters.history:
-        conditions.insert(0, "(r.recalled OR r.kind = 'tombstone')")
-    elif not filters.by_statement:
-        conditions.insert(0, "r.recalled")
-    if not filters.includes_profile:
-        conditions.append("NOT r.profile")
-    for number, tag in enumerate(filters.tags):
+    conditions += (_CONDITIONS[name] for name in values)
+    for number, tag in enumerate(tags):
         conditions.append(f"+r.rowid IN (SELECT record FROM tag WHERE tag = :tag{number})")
-        values[f"tag{number}"] = tag.casefold()
-    if filters.durable is not None:
-        conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
+        values[f"tag{number}"] = tag
     return " AND ".join(conditions), values
 
 
@@ -277,11 +258,6 @@ def build_count(filters: Filters) -> tuple[str, str, Values]:
     )
 
 
-def split_trigrams(term: str) -> list[str]:
-    """Every three consecutive characters of a term."""
-    return sorted({term[i : i + 3] for i in range(len(term) - 2)})
-
-
 class TextQuery(NamedTuple):
     """Finds the records that hold one of the terms `some`.
 
@@ -299,12 +275,7 @@ def plan_text_queries(counts: Mapping[str, int], matches_max: int) -> list[TextQ
     `counts` says in how many records each term occurs. The first query has at most `matches_max`
     matches, unless even the two rarest terms together have more.
     """
-    rising = sorted((n, term) for term, n in counts.items() if n)
-    running = accumulate(count for count, _ in rising)
-    rare = [
-        term for (_, term), matches in zip(rising, running, strict=True) if matches <= matches_max
-    ]
-    common = [term for _, term in rising[len(rare) :]]
+    rare, common = split_terms(counts, matches_max)
     if not common:
         return [TextQuery(rare)] if rare else []
     if not rare and len(common) == 1:
@@ -336,7 +307,6 @@ def parse_candidate(row: Sequence[Any]) -> Candidate:
 
 
 _SIDES: Final = (("<", "DESC", -1), (">", "ASC", 1))
-_STEPS: Final = 2
 
 _ONE: Final = """
     SELECT c.id AS of, {step} AS steps, c.created_at AS at, (
@@ -351,7 +321,7 @@ _AROUND: Final = (
     + " UNION ALL ".join(
         _ONE.format(side=side, order=order, step=sign * (n + 1), offset=n, visible=VISIBLE)
         for side, order, sign in _SIDES
-        for n in range(_STEPS)
+        for n in range(STEPS)
     )
     + """)
     SELECT of, steps, at, {wanted}, {candidate}
@@ -362,33 +332,8 @@ _AROUND: Final = (
 """The neighbours of the records `:ids`, with `wanted`: whether one passes the filters."""
 
 
-def parse_neighbours(rows: Iterable[Sequence[Any]]) -> list[Neighbour]:
-    """The neighbours in rows of `_AROUND`, except those on the other side of a pause."""
-    pause_max = timedelta(seconds=SESSION_PAUSE_SECONDS_MAX)
-    return [
-        Neighbour(
-            of=RecordId(of),
-            steps=steps,
-            id=there.id,
-            fields=there.fields,
-            importance=there.importance,
-            pinned=there.pinned,
-            created_at=there.created_at,
-            wanted=bool(wanted),
-        )
-        for of, steps, at, wanted, *rest in rows
-        for there in [parse_candidate(rest)]
-        if abs(datetime.fromisoformat(at) - datetime.fromisoformat(there.created_at)) <= pause_max
-    ]
-
-
-_MATCHES_MAX: Final = 1_000
-"""Matches that one search scores, the newest first. This bounds what a search costs."""
-
 _LOOKED_AT: Final = 1.5
 """How many of the best are first asked whether they are visible, for each that is wanted."""
-
-_NEAREST: Final = 4
 
 _QUOTED_AMONG_MAX: Final = 2_000
 """Of the records with the rarest term of a quote, the newest are looked through for the others."""
@@ -445,21 +390,17 @@ _BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
             SELECT p.record, {_WORTH} AS worth FROM block CROSS JOIN usual CROSS JOIN some
             CROSS JOIN posting p ON p.block = block.number AND p.term = some.number AND {_HERE}
             GROUP BY p.record ORDER BY p.record DESC LIMIT -1) each
-        WHERE {{condition}} LIMIT {_MATCHES_MAX}),
+        WHERE {{condition}} LIMIT {MATCHES_MAX}),
     best AS MATERIALIZED (
         SELECT each.record AS row, -(worth + (
             SELECT {_WORTH} FROM rest CROSS JOIN {_POSTING} AND p.term = rest.number)) AS cost
         FROM matched each CROSS JOIN usual ORDER BY cost LIMIT :looked_at)"""
 
 
-_ID_PART: Final = compile_later(r"[0-9a-f-]+")
-
-_SPELLINGS_MAX: Final = 30
-
 _SPELLED: Final = f"""
     SELECT t.term FROM spelling s JOIN term t ON t.number = s.term
     WHERE s.trigram IN (SELECT value FROM json_each(:trigrams)) AND t.records > 0
-    GROUP BY s.term ORDER BY count(*) DESC, t.term LIMIT {_SPELLINGS_MAX}"""
+    GROUP BY s.term ORDER BY count(*) DESC, t.term LIMIT {SPELLINGS_MAX}"""
 
 _GONE: Final = """WITH RECURSIVE doomed (id) AS (
     SELECT target FROM erasure UNION SELECT value FROM json_each(:also) UNION
@@ -535,7 +476,7 @@ def build_match(query: TextQuery, rarities: Mapping[str, float]) -> tuple[str, V
     # the postings of the commonest term tell how far back to look, unless few of them may count
     values |= {
         "commonest": query.some[-1] if plain else None,
-        "enough": (2 if query.without else 1) * _MATCHES_MAX,
+        "enough": (2 if query.without else 1) * MATCHES_MAX,
     }
     return _BEST_MATCHES.format(
         terms=", ".join(_TERMS.format(name=name) for name in named),
@@ -662,16 +603,14 @@ class SqliteIndex:
         filters: Filters,
         limit: int,
     ) -> list[Candidate]:
-        known = sorted((n, term) for term in set(terms) if (n := corpus.counts.get(term, 0)))
-        rarest = {term: n for n, term in known[:QUERY_TERMS_MAX]}
-        asked = {term: measure_rarity(n, corpus.records) for term, n in rarest.items()}
+        rarest, asked = weigh_terms(terms, corpus)
         found: dict[RecordId, Candidate] = {}
-        for query in plan_text_queries(rarest, _MATCHES_MAX):
-            some = _MATCHES_MAX if filters != Filters() else int(limit * _LOOKED_AT)
+        for query in plan_text_queries(rarest, MATCHES_MAX):
+            some = MATCHES_MAX if filters != Filters() else int(limit * _LOOKED_AT)
             match = build_match(query, asked)
             best, certain = await self._find_best(match, view, filters, limit, some)
-            if not certain and some < _MATCHES_MAX:
-                best, _ = await self._find_best(match, view, filters, limit, _MATCHES_MAX)
+            if not certain and some < MATCHES_MAX:
+                best, _ = await self._find_best(match, view, filters, limit, MATCHES_MAX)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -710,7 +649,7 @@ class SqliteIndex:
             _AROUND.format(wanted=condition, candidate=CANDIDATE),
             {**view_parameters(view), **values, "ids": _as_list(record_ids)},
         )
-        return parse_neighbours(rows)
+        return make_neighbours(rows, parse_candidate)
 
     async def find(
         self, view: View, filters: Filters, limit: int, *, best: bool = False
@@ -772,7 +711,7 @@ class SqliteIndex:
         for side, order in (("<=", "DESC"), (">", "ASC")):
             rows = await self.read(
                 f"SELECT r.id FROM record r WHERE r.id {side} :id AND r.recalled "
-                f"AND {VISIBLE} ORDER BY r.id {order} LIMIT {_NEAREST}",
+                f"AND {VISIBLE} ORDER BY r.id {order} LIMIT {NEAREST}",
                 {**view_parameters(view), "id": wanted},
             )
             found.extend(_ids(rows))
@@ -780,7 +719,7 @@ class SqliteIndex:
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
         part = part.casefold()
-        if len(part) < ID_BEGINNING_CHARS_MIN or not _ID_PART.fullmatch(part):
+        if not is_id_part(part):
             return []
         sides = ["r.id >= :part AND r.id < :after"]
         if len(part) >= ID_END_CHARS_MIN:
@@ -875,10 +814,7 @@ class SqliteIndex:
             f"WHERE ({some}) AND id IN (SELECT id FROM gone)",
             {**values, "also": _as_list(also)},
         )
-        found: dict[RecordId, set[RecordId]] = {}
-        for target, eraser in rows:
-            found.setdefault(RecordId(target), set()).update([RecordId(eraser)] if eraser else ())
-        return found
+        return group_orders(rows)
 
     async def erased(self, also: Collection[RecordId] = ()) -> set[RecordId]:
         return set(_ids(await self.read(f"{_GONE} SELECT id FROM gone", {"also": _as_list(also)})))
