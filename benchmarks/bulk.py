@@ -39,7 +39,7 @@ async def fill_in_bulk(folder: Path, size: int, database: str) -> None:
     """Fill the database of this URL, for the project under this folder."""
     async with open_workspace(settings_in(folder, database=database), disk=QuickDisk()) as built:
         await lay_project(folder, built)
-        index = built.indexes[0]
+        index = built.workspace.project.index.wrapped
         if not isinstance(index, PostgresIndex):
             raise TypeError(index)
         timeline = (await load_head(built.workspace)).timeline

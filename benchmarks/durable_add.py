@@ -42,7 +42,7 @@ async def measure_adds(folder: Path, sizes: list[int]) -> Table:
     for size in sizes:
         async with filled(folder / str(size), size) as built:
             adds, plain, disk, met = await _in_turn(folder / str(size), built)
-            count = len(await built.records[0].ids())
+            count = len(await built.workspace.project.records.ids())
         asked = _over_mcp(folder / str(size), seed=count)
         table.add(
             size,
@@ -56,7 +56,7 @@ async def _in_turn(
     folder: Path, built: BuiltWorkspace
 ) -> tuple[list[float], list[float], list[float], int]:
     # what an earlier run left in a kept project would be known already
-    corpus = Corpus(seed=len(await built.records[0].ids()))
+    corpus = Corpus(seed=len(await built.workspace.project.records.ids()))
     bare_policy = replace(built.workspace.policy, merging=_UNCOMPARED, secrets="allow")
     plain_workspace = replace(built.workspace, policy=bare_policy)
     adds: list[float] = []

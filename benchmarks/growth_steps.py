@@ -126,7 +126,7 @@ async def _answer(own: Path, size: int, chain: int, forks: int) -> None:
 
 async def _count(built: BuiltWorkspace) -> int:
     """What an earlier run left in a kept project would be known already."""
-    return len(await built.records[0].ids())
+    return len(await built.workspace.project.records.ids())
 
 
 async def _time_without_index(own: Path) -> tuple[float, float]:

@@ -166,11 +166,11 @@ async def _fill(built: BuiltWorkspace, size: int) -> None:
         known.append(record.id)
         batches[draft.reach == "user"].append(record)
         if number % _BATCH == _BATCH - 1 or number == size - 1:
-            for records, index, batch in zip(built.records, built.indexes, batches, strict=True):
+            for bank, batch in zip(built.workspace.banks, batches, strict=True):
                 for start in range(0, len(batch), _AT_ONCE):
                     some = batch[start : start + _AT_ONCE]
-                    await asyncio.gather(*(records.put(each) for each in some))
-                await index.add(batch)
+                    await asyncio.gather(*(bank.records.put(each) for each in some))
+                await bank.index.wrapped.add(batch)
                 batch.clear()
 
 

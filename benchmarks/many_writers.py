@@ -62,8 +62,8 @@ def _added(wire: Wire, content: str) -> str:
 
 
 async def _missing(built: BuiltWorkspace, acknowledged: list[RecordId]) -> tuple[int, int]:
-    stored = await built.records[0].ids()
-    indexed = await built.indexes[0].ids()
+    stored = await built.workspace.project.records.ids()
+    indexed = await built.workspace.project.index.wrapped.ids()
     wanted = set(acknowledged)
     if len(wanted) != len(acknowledged):
         raise AssertionError("two memories were given the same id")

@@ -78,7 +78,7 @@ async def _ask_plain(built: BuiltWorkspace, path: Path) -> tuple[list[float], li
     with closing(sqlite3.connect(path)) as base:
         base.execute("DROP TABLE IF EXISTS memory")
         base.execute("CREATE VIRTUAL TABLE memory USING fts5 (text, tokenize = 'porter unicode61')")
-        for records in built.records:
+        for records in (bank.records for bank in built.workspace.banks):
             texts = [(r.title + " " + r.content,) async for r in records.scan(await records.ids())]
             base.executemany("INSERT INTO memory VALUES (?)", texts)
         base.commit()

@@ -39,7 +39,6 @@ from memory_mcp.engine.workspace import (
     GitFollower,
     MemoryBank,
     Policy,
-    PutNew,
     SemanticIndex,
     Strangers,
     WaitingRecords,
@@ -58,14 +57,12 @@ from memory_mcp.models.local import (
 )
 from memory_mcp.ports import (
     Embedder,
-    ErasedLog,
     HeadStore,
     ImportJournal,
     LanguageModel,
     NudgeQueue,
     RecordStore,
     ResourceFiles,
-    SearchIndex,
     VectorIndex,
 )
 from memory_mcp.storage.files.code import LocalCode
@@ -101,28 +98,15 @@ WAITING_FOLDER = "waiting"
 
 @frozen
 class BuiltWorkspace:
-    """The workspace and, for the doctor, the adapters behind the ports.
+    """The workspace, and what it was built from.
 
     `embedder` is the one that was made for it alone, if any.
     """
 
     workspace: Workspace
     places: ProjectFolders
-    owned: ProjectOwnership | None
     stores: "Stores"
     embedder: Embedder | None = None
-
-    @property
-    def heads(self) -> HeadStore:
-        return self.stores.heads
-
-    @property
-    def records(self) -> tuple[RecordStore, ...]:
-        return self.stores.records
-
-    @property
-    def indexes(self) -> tuple[SearchIndex, ...]:
-        return self.stores.indexes
 
     async def keep_following(self, leaving: asyncio.Event) -> None:
         """Note what other processes change in a database, until this one leaves."""
@@ -133,8 +117,6 @@ class BuiltWorkspace:
         """Close what was opened."""
         for bank in self.workspace.banks:  # whatever catches up beside the calls ends first
             await bank.index.aclose()
-        for pulled in filter(None, self.stores.pulled):
-            await pulled.aclose()
         if self.workspace.strangers:
             await self.workspace.strangers.bank.index.aclose()
         if self.embedder:
@@ -150,23 +132,17 @@ class BuiltWorkspace:
 
 @frozen
 class Stores:
-    """Where memories rest, and what is derived of them: the project's, the team's, the user's.
+    """Where memories rest: the banks of the project, the team and the user, without a cloud.
 
-    A team's are there only if there is one. Where the records are no files, `in_step` says whether
-    the index has them all, `put_new` stores what nobody stored meanwhile, `describe` says what they
-    come to (`LocalViews`), and `follow` tells when other processes change them. New ones may wait
-    for them in `waiting`.
+    A team's is there only if there is one. `vectors` are those of each bank. Where the records are
+    no files, `describe` says what they come to (`LocalViews`), and `follow` tells when other
+    processes change them. New ones may wait for them in `waiting`.
     """
 
     heads: HeadStore
     journal: ImportJournal
-    records: tuple[RecordStore, ...]
-    indexes: tuple[SearchIndex, ...]
+    banks: tuple[MemoryBank, ...]
     vectors: tuple[VectorIndex, ...]
-    logs: tuple[ErasedLog, ...]
-    pulled: tuple[SqlitePulledRecords | None, ...]
-    in_step: tuple[Callable[[], Awaitable[bool]] | None, ...]
-    put_new: tuple[PutNew | None, ...]
     describe: Callable[[], Awaitable[tuple[bool, str] | None]] | None = None
     follow: Callable[[Callable[[], None], asyncio.Event], Awaitable[None]] | None = None
     waiting: WaitingRecords | None = None
@@ -205,7 +181,10 @@ def build_workspace(
     model = shared or own_model
     wake = asyncio.Event()
     meanings = [SemanticIndex(model, each, wake) if model else None for each in stores.vectors]
-    banks = _build_banks(stores, mirrors, meanings)
+    banks = [
+        replace(bank, mirror=mirror, meaning=meaning)
+        for bank, mirror, meaning in zip(stores.banks, mirrors, meanings, strict=True)
+    ]
     git = _build_git(settings, trees, places, writer)
     workspace = Workspace(
         project=banks[0],
@@ -230,28 +209,7 @@ def build_workspace(
         language=build_language_model(settings),
         waiting=stores.waiting,
     )
-    return BuiltWorkspace(workspace, places, owned, stores, own_model)
-
-
-def _build_banks(
-    stores: "Stores", mirrors: Sequence[Mirror | None], meanings: Sequence[SemanticIndex | None]
-) -> list[MemoryBank]:
-    """The banks over these stores; what is written to one counts for all."""
-    changes = Changes()
-    return [
-        MemoryBank(
-            store,
-            SelfHealingIndex(index, store, log, pulled_records, in_step=in_step),
-            mirror,
-            meaning,
-            changes=changes,
-            put_new=put_new,
-        )
-        for store, index, log, pulled_records, in_step, put_new, mirror, meaning in zip(
-            stores.records, stores.indexes, stores.logs, stores.pulled, stores.in_step,
-            stores.put_new, mirrors, meanings, strict=True,
-        )
-    ]  # fmt: skip
+    return BuiltWorkspace(workspace, places, stores, own_model)
 
 
 def prepare_held_project(settings: Settings, disk: Disk | None = None) -> None:
@@ -325,27 +283,26 @@ def _build_local_stores(
     of_team = find_team_folder(settings, team) if (team := find_team(settings)) else None
     shared = [(of_team / STATE_FOLDER, of_team / "memory")] if of_team else []
     own = [*shared, (places.user_state_dir, places.user_memory_dir)]
-    folders = (places.machine_dir, *(state for state, _ in own))
-    indexes = tuple(_build_index(folder / INDEX_FILE, disk) for folder in folders)
+    stores = [(places.machine_dir, records)]
+    stores += (
+        (state, LocalRecords(RecordFolder(memory, setting="MEMORY_HOME"), disk))
+        for state, memory in own
+    )
+    indexes = [_build_index(folder / INDEX_FILE, disk) for folder, _ in stores]
+    changes = Changes()
+
+    def build_bank(folder: Path, store: RecordStore, index: SqliteIndex) -> MemoryBank:
+        pulled = SqlitePulledRecords(folder / OUTBOX_FILE, lambda: disk.prepare(folder))
+        healing = SelfHealingIndex(index, store, LocalErasedLog(folder, disk), pulled)
+        return MemoryBank(store, healing, changes=changes)
+
     below = str(places.project_dir or "")
     return Stores(
         heads=LocalHeads(places.state_dir, disk, owned, below=below),
         journal=LocalImportJournal(places.machine_dir, disk),
-        records=(
-            records,
-            *(LocalRecords(RecordFolder(each, setting="MEMORY_HOME"), disk) for _, each in own),
-        ),
-        indexes=indexes,
+        banks=tuple(build_bank(*each, i) for each, i in zip(stores, indexes, strict=True)),
         vectors=tuple(map(SqliteVectors, indexes)),
-        logs=tuple(LocalErasedLog(folder, disk) for folder in folders),
-        pulled=tuple(_build_pulled(folder, disk) for folder in folders),
-        in_step=(None,) * len(folders),
-        put_new=(None,) * len(folders),
     )
-
-
-def _build_pulled(folder: Path, disk: Disk) -> SqlitePulledRecords:
-    return SqlitePulledRecords(folder / OUTBOX_FILE, lambda: disk.prepare(folder))
 
 
 def _build_postgres_stores(
@@ -384,18 +341,19 @@ def _build_postgres_stores(
     )
     shared = [Bank(database, team, TEAM)] if team else []
     banks = (Bank(database, owner, project), *shared, Bank(database, user, ""))
-    indexes = tuple(PostgresIndex(bank, make_fields) for bank in banks)
-    records = tuple(PostgresRecords(bank, make_fields) for bank in banks)
+    changes = Changes()
+
+    def build_bank(bank: Bank) -> MemoryBank:
+        store, index = PostgresRecords(bank, make_fields), PostgresIndex(bank, make_fields)
+        log = PostgresErasedLog(bank)
+        healing = SelfHealingIndex(index, store, log, in_step=index.is_in_step)
+        return MemoryBank(store, healing, changes=changes, put_new=store.put_new)
+
     return Stores(
         heads=PostgresHeads(banks[0]),
         journal=PostgresImportJournal(banks[0]),
-        records=records,
-        indexes=indexes,
+        banks=tuple(map(build_bank, banks)),
         vectors=tuple(map(PostgresVectors, banks)),
-        logs=tuple(map(PostgresErasedLog, banks)),
-        pulled=(None,) * len(banks),
-        in_step=tuple(index.is_in_step for index in indexes),
-        put_new=tuple(each.put_new for each in records),
         describe=lambda: describe_state(banks),
         follow=lambda note, leaving: follow_changes(banks, note, leaving),
         waiting=(

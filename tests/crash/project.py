@@ -158,7 +158,7 @@ async def see(workspace: Workspace) -> Seen:
 
 async def all_records(built: BuiltWorkspace) -> list[Record]:
     """Every record of the project, read from the files; each must be readable."""
-    store = built.records[0]
+    store = built.workspace.project.records
     ids = await store.ids()
     records = [record async for record in store.scan(ids)]
     assert {r.id for r in records} == ids
@@ -167,7 +167,7 @@ async def all_records(built: BuiltWorkspace) -> list[Record]:
 
 async def head_agrees_with_records(built: BuiltWorkspace) -> None:
     """The head is what folding the move records gives, so it could be rebuilt from them."""
-    head = await built.heads.read()
+    head = await built.workspace.heads.read()
     assert head is not None
     assert _shape(head.timeline) == _shape(fold_moves(await all_records(built)))
 

@@ -48,7 +48,7 @@ async def everything_is_safe(crew: Crew, root: Path) -> None:
     """Each acknowledged memory and move is there, once, and what holds is found."""
     async with opened(root) as built:
         await sessions.catch_up(built.workspace)
-        head = await built.heads.read()
+        head = await built.workspace.heads.read()
         assert head is not None
         assert {r.id for r in await all_records(built)} >= {*crew.named("memory")}
         await head_agrees_with_records(built)
@@ -58,7 +58,7 @@ async def everything_is_safe(crew: Crew, root: Path) -> None:
         assert moves == head.timeline.moves
         chain = head.timeline.chain(built.workspace.caller.branch)
         for memory in crew.named("memory"):
-            (record,) = [r async for r in built.records[0].scan([RecordId(memory)])]
+            (record,) = [r async for r in built.workspace.project.records.scan([RecordId(memory)])]
             said = await search.search_memories(built.workspace, record.content, Filters(), 10)
             assert isinstance(said, SearchResults)
             hits = [hit.record.id for hit in said.hits]

@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 60
 
 
 def index_of(built: BuiltWorkspace) -> SqliteIndex:
-    index = built.indexes[0]
+    index = built.workspace.project.index.wrapped
     assert isinstance(index, SqliteIndex)
     return index
 

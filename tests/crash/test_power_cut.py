@@ -190,7 +190,7 @@ async def _all_is_kept(
 
 async def _the_history_is_told(built: BuiltWorkspace) -> None:
     """At most the line of the very last move is missing, and the doctor can fill that in."""
-    head = await built.heads.read()
+    head = await built.workspace.heads.read()
     assert head is not None
     assert head.timeline.moves.issuperset(told(built))
     last = {head.last.id} if head.last else set[str]()

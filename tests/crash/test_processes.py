@@ -58,7 +58,7 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
         await _what_holds_is_found(crew, built)
         report = await head_of(built.workspace)
         every = {c.checkpoint.id for c in report.checkpoints} | {c.id for c in report.invalidated}
-        head = await built.heads.read()
+        head = await built.workspace.heads.read()
         assert head is not None
         assert head.timeline.checkpoints.keys() >= every | set(crew.named("sealed"))
         assert head.timeline.lines.keys() >= set(crew.named("line"))
@@ -66,7 +66,7 @@ async def _everything_is_safe(crew: Crew, root: Path) -> None:
 
 
 async def _the_head_is_valid(built: BuiltWorkspace) -> None:
-    head = await built.heads.read()
+    head = await built.workspace.heads.read()
     assert head is not None
     assert head.revision == len(head.timeline.moves) + 1, "each move, and the beginning"
     assert {r.id for r in await all_records(built) if r.move} == head.timeline.moves
@@ -78,7 +78,7 @@ async def _the_head_is_valid(built: BuiltWorkspace) -> None:
 
 async def _what_holds_is_found(crew: Crew, built: BuiltWorkspace) -> None:
     """Each acknowledged memory is found by its own words if, and only if, it is on the line."""
-    head = await built.heads.read()
+    head = await built.workspace.heads.read()
     assert head is not None
     chain = head.timeline.chain(built.workspace.caller.branch)
     for memory in crew.named("memory"):

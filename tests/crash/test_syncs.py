@@ -80,7 +80,7 @@ async def test_what_was_acknowledged_right_before_the_power_went_is_there(
         await sessions.catch_up(built.workspace)
         assert memory in [record.id for record in await found(built.workspace)]
         assert sealed in [c.checkpoint.id for c in (await head_of(built.workspace)).checkpoints]
-        head = await built.heads.read()
+        head = await built.workspace.heads.read()
         assert head is not None
         assert head.timeline.moves == set(told(built))
         assert (await trust.report_trust(built.workspace)).waiting == 0
@@ -115,7 +115,7 @@ async def test_without_the_fsync_of_the_history_a_line_of_it_is_lost(
     await _acknowledged_then_cut(tmp_path, WithoutLogSync("history.jsonl"), monkeypatch)
 
     async with opened(tmp_path) as built:
-        head = await built.heads.read()
+        head = await built.workspace.heads.read()
         assert head is not None
         assert len(head.timeline.moves.difference(told(built))) == 1
         await doctor_is_content(built.workspace)

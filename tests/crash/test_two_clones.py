@@ -57,7 +57,7 @@ async def _meet(left: Path, right: Path) -> Timeline:
             await sessions.reindex(built.workspace)
             await head_agrees_with_records(built)
             await doctor_is_content(built.workspace)
-            head = await built.heads.read()
+            head = await built.workspace.heads.read()
             assert head is not None
             timelines.append(head.timeline)
     async with opened(left) as built, opened(right) as other:

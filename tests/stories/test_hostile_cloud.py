@@ -227,7 +227,7 @@ async def test_a_move_from_the_cloud_gives_up_no_line(desk: Settings, cloud: Clo
     ids = await some_memories(desk)
     before = files(desk)
     async with open_workspace(desk) as built:
-        head = await built.heads.read()
+        head = await built.workspace.heads.read()
     assert head is not None
     segments = (ROOT, *head.timeline.segments)
     scribe = Scribe()

@@ -172,14 +172,14 @@ async def test_trust_is_not_reached_through_a_link(
     linked(clone, victim, names)
     mine = mirrored(settings, cloud)
     async with open_workspace(replace(mine, project_dir=clone)) as built:
-        assert built.owned is not None
-        assert (built.owned.trusted(), built.owned.may_use_cloud()) == (False, False)
+        assert (strangers := built.workspace.strangers)
+        assert (strangers.trust.trusted(), strangers.trust.may_use_cloud()) == (False, False)
         assert built.workspace.project.mirror is None
-        assert built.owned.revoke(), "the cloud was trusted: that is this machine's"
-        assert not built.owned.revoke()
+        assert strangers.trust.revoke(), "the cloud was trusted: that is this machine's"
+        assert not strangers.trust.revoke()
     async with open_workspace(mine) as built:
-        assert built.owned is not None
-        assert built.owned.trusted()
+        assert (strangers := built.workspace.strangers)
+        assert strangers.trust.trusted()
         assert built.workspace.project.mirror is not None
 
 
@@ -203,8 +203,8 @@ async def test_a_file_in_place_of_a_folder_is_no_link(settings: Settings, projec
     """What stands in the way of the records is said by whoever needs them."""
     (project / ".claude").touch()
     async with open_workspace(settings) as built:
-        assert built.owned is not None
-        assert built.owned.find_links() == []
+        assert (strangers := built.workspace.strangers)
+        assert strangers.trust.find_links() == []
 
 
 def test_a_link_above_the_project_is_only_another_way_to_it(tmp_path: Path) -> None:

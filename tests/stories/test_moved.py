@@ -102,7 +102,7 @@ async def test_what_was_cut_short_goes_on(
 
         with pytest.raises(KeyboardInterrupt):
             await transfer.move_memories(one.workspace, other.workspace, stop)
-        assert len(await other.records[0].ids()) == 3
+        assert len(await other.workspace.project.records.ids()) == 3
     report = await moved(settings, database)
 
     assert report.same

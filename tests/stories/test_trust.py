@@ -348,9 +348,9 @@ async def test_under_another_remote_the_same_place_has_to_be_trusted_anew(
     assert found[THEIRS] == STRANGERS_PLACE
     assert SAID in head
     async with open_workspace(settings) as built:
-        assert built.owned is not None
-        assert not built.owned.trusted()
-        assert built.owned.may_use_cloud() is (not built.places.remote)
+        assert (strangers := built.workspace.strangers)
+        assert not strangers.trust.trusted()
+        assert strangers.trust.may_use_cloud() is (not built.places.remote)
         before = (await report_trust(built.workspace)).before
         assert before == "git.example.org/acme/shop"
 
@@ -400,10 +400,10 @@ async def test_one_folder_on_this_machine_is_not_another(
     remote_is(repository, "/srv/git/shop")
     trust(repository)
     async with open_workspace(settings) as built:
-        assert built.owned is not None
-        assert (built.owned.trusted(), built.owned.may_use_cloud()) == (True, True)
+        assert (strangers := built.workspace.strangers)
+        assert (strangers.trust.trusted(), strangers.trust.may_use_cloud()) == (True, True)
         remote_is(repository, "/srv/evil/shop")
-        assert (built.owned.trusted(), built.owned.may_use_cloud()) == (False, True)
+        assert (strangers.trust.trusted(), strangers.trust.may_use_cloud()) == (False, True)
 
 
 def typed(run: Run, eve: Settings, project: Path) -> None:

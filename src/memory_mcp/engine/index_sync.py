@@ -328,6 +328,8 @@ class SelfHealingIndex:
             running.cancel()
             await asyncio.wait({running})
         await self.wrapped.aclose()
+        if self._pulled is not None:
+            await self._pulled.aclose()
 
     async def findings(self, *, repair: bool) -> list[Finding]:
         return await self.wrapped.findings(repair=repair)
