@@ -216,6 +216,34 @@ class Disk:
         finally:
             lock.release()
 
+    def acquire_lock(self, path: Path, seconds_max: float, otherwise: str) -> "FileLock":
+        """A lock between processes. Its folder is made.
+
+        Raises:
+            StoreUnavailableError: another process held it all the time, which is said before what
+                is `otherwise` to be said.
+        """
+        try:
+            self.folder(path.parent)
+            return acquire_lock(path, seconds_max)
+        except LockHeldError as error:
+            raise StoreUnavailableError(
+                f"{path} has been held for {seconds_max:g} s by another process{otherwise}"
+            ) from error
+        except OSError as error:
+            raise self.unavailable(error, path, "store") from error
+
+    @contextmanager
+    def hold_lock(self, path: Path, seconds_max: float, otherwise: str) -> Generator[None]:
+        """Hold a lock between processes within the block; raises as `acquire_lock` does."""
+        lock = self.acquire_lock(path, seconds_max, otherwise)
+        try:
+            yield
+        except OSError as error:
+            raise self.unavailable(error, path, "store") from error
+        finally:
+            lock.release()
+
     def _is_private(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in self.private)
 

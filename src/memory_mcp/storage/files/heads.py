@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Final
 
 from memory_mcp.deadlines import waiting_for
-from memory_mcp.disk import LITTER, Disk, LockHeldError, hold_lock
+from memory_mcp.disk import LITTER, Disk
 from memory_mcp.domain.limits import (
     HEAD_BYTES_MAX,
     HEAD_ENTRIES_MAX,
@@ -349,18 +349,9 @@ class LocalHeads:
     @contextmanager
     def _locked(self) -> Generator[None]:
         prepare_state(self.folder, self._disk)
-        path = self._lock
-        try:
-            self._disk.folder(path.parent)
-            with hold_lock(path, LOCK_SECONDS_MAX):
-                yield
-        except LockHeldError as error:
-            raise StoreUnavailableError(
-                f"{path} has been held for {LOCK_SECONDS_MAX:.0f} s by another "
-                "process. End that process and try again; nothing was changed."
-            ) from error
-        except OSError as error:
-            raise self._disk.unavailable(error, path, "store") from error
+        otherwise = ". End that process and try again; nothing was changed."
+        with self._disk.hold_lock(self._lock, LOCK_SECONDS_MAX, otherwise):
+            yield
 
     def _set_aside(self, why: str) -> None:
         """Move a head that does not count out of the way, with the parts that this machine wrote.

@@ -18,8 +18,8 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,10 +27,7 @@ from typing import Any, Final
 from memory_mcp.disk import (
     LITTER,
     Disk,
-    LockHeldError,
-    hold_lock,
     list_visible_names,
-    unavailable,
 )
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import is_record_id
@@ -170,25 +167,14 @@ class LocalNudges:
         return files, unread
 
 
-@contextmanager
-def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> Generator[None]:
+def lock_nudges(folder: Path, disk: Disk, seconds_max: float) -> AbstractContextManager[None]:
     """Keep others from taking nudges; wait no longer than a session's start may.
 
     Raises:
         StoreUnavailableError: another process holds the lock, or the file system refused.
     """
-    lock = folder / ".lock"
-    try:
-        disk.folder(folder)
-        with hold_lock(lock, seconds_max):
-            yield
-    except LockHeldError as error:
-        raise StoreUnavailableError(
-            f"{lock} has been held for {seconds_max:g} s by another process. End "
-            "that process; the nudges wait for the next session."
-        ) from error
-    except OSError as error:
-        raise unavailable(error, lock, "store", "MEMORY_HOME") from error
+    otherwise = ". End that process; the nudges wait for the next session."
+    return disk.hold_lock(folder / ".lock", seconds_max, otherwise)
 
 
 def _list_names(folder: Path) -> list[str]:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from memory_mcp.checker import ValidationError, to_json
-from memory_mcp.disk import Disk, LockHeldError, hold_lock
+from memory_mcp.disk import Disk
 from memory_mcp.domain.captures import Suggestions
 from memory_mcp.domain.checked import build_validator
 from memory_mcp.domain.limits import LOCK_SECONDS_MAX, SUGGESTIONS_BYTES_MAX
-from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.threads import in_thread
 
 SUGGESTIONS_FILE: Final = "suggestions.json"
@@ -33,20 +32,12 @@ class LocalSuggestions:
 
     @in_thread
     def change(self, change: Callable[[Suggestions], Suggestions]) -> None:
-        self._disk.prepare(self._path.parent)
-        try:
-            with hold_lock(self._lock, LOCK_SECONDS_MAX):
-                known = self._read()
-                changed = change(known)
-                if changed != known:
-                    self._disk.write(self._path, to_json(changed) + b"\n")
-        except LockHeldError as error:
-            raise StoreUnavailableError(
-                f"{self._lock} has been held for {LOCK_SECONDS_MAX:g} s by another process. End "
-                "that process; what was captured meanwhile is lost."
-            ) from error
-        except OSError as error:
-            raise self._disk.unavailable(error, self._path, "store") from error
+        otherwise = ". End that process; what was captured meanwhile is lost."
+        with self._disk.hold_lock(self._lock, LOCK_SECONDS_MAX, otherwise):
+            known = self._read()
+            changed = change(known)
+            if changed != known:
+                self._disk.write(self._path, to_json(changed) + b"\n")
 
     def _read(self) -> Suggestions:
         try:

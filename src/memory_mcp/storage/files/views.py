@@ -23,10 +23,10 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memory_mcp import rendered
-from memory_mcp.disk import LITTER, Disk, LockHeldError, acquire_lock
+from memory_mcp.disk import LITTER, Disk
 from memory_mcp.domain.comparisons import COMPARISONS_VERSION, Compared
 from memory_mcp.domain.limits import DATABASE_LOOK_SECONDS_MAX, PAGE_BYTES_MAX
 from memory_mcp.domain.sessions import (
@@ -43,9 +43,6 @@ from memory_mcp.rendered import Watched
 from memory_mcp.safe_files import read_file, refuse_links
 from memory_mcp.storage.files.host import TrackedFiles
 from memory_mcp.storage.threads import in_thread
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 _LOCK_FILE: Final = "rendered.lock"
 _REGISTER: Final = "rendered-in"
@@ -100,7 +97,10 @@ class LocalViews:
     async def alone(self) -> AsyncGenerator[None]:
         async with self._here:
             path = self._machine / _LOCK_FILE
-            lock = await asyncio.to_thread(self._acquire, path)
+            otherwise = ": nothing was rendered."
+            lock = await asyncio.to_thread(
+                self._disk.acquire_lock, path, self._wait_seconds, otherwise
+            )
             try:
                 yield
             finally:
@@ -241,18 +241,6 @@ class LocalViews:
 
     def _bootstrap_path(self, branch: str) -> Path:
         return Path(rendered.bootstrap_path(str(self._machine), branch))
-
-    def _acquire(self, path: Path) -> "FileLock":
-        try:
-            self._disk.folder(path.parent)
-            return acquire_lock(path, self._wait_seconds)
-        except LockHeldError as error:
-            raise StoreUnavailableError(
-                f"{path} has been held for {self._wait_seconds:g} s by another process: "
-                "nothing was rendered."
-            ) from error
-        except OSError as error:
-            raise self._disk.unavailable(error, path, "store") from error
 
     async def _look(self) -> None:
         """Note what records that are no files come to, where that has changed."""
