@@ -17,8 +17,8 @@ from memory_mcp.domain import limits
 from memory_mcp.domain.outcomes import MemoryAdded
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
-from memory_mcp.safe_files import UnsafeFileError
-from memory_mcp.storage.files.records import LocalRecords, RecordFolder, read_record
+from memory_mcp.safe_files import UnsafeFileError, read_file
+from memory_mcp.storage.files.records import LocalRecords, RecordFolder
 from memory_mcp.storage.stored import load_record, parse_record
 
 pytestmark = pytest.mark.anyio
@@ -89,7 +89,7 @@ def refused(folder: Path, data: bytes) -> str:
     path = folder / "019c1476-4898-7000-8000-000000000000.json"
     path.write_bytes(data)
     with pytest.raises(StoreDamagedError) as caught:
-        read_record(path)
+        load_record(path.read_bytes(), str(path), path.stem)
     said = str(caught.value)
     assert said.startswith(f"{path} is damaged (")
     assert said.isprintable()
@@ -147,7 +147,7 @@ def test_what_takes_more_room_than_any_record_is_not_read(tmp_path: Path) -> Non
     path = tmp_path / f"{OTHER}.json"
     path.write_bytes(b" " * (limits.RECORD_BYTES_MAX + 1))
     with pytest.raises(UnsafeFileError, match=f"more than {limits.RECORD_BYTES_MAX:,} bytes"):
-        read_record(path)
+        read_file(str(path), limits.RECORD_BYTES_MAX)
     with pytest.raises(ValueError, match="bytes; a record has"):
         parse_record(path.read_bytes(), str(path))
 

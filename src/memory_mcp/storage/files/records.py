@@ -324,10 +324,9 @@ class LocalRecords:
     def may_be_emptied(self) -> bool:
         if (self.root / ".gitignore").is_file():  # ours: git leaves it, a mount would not
             return True
-        within = bool(self._below) and self.root.is_relative_to(self._below)
-        return within and bool(
-            find_git_dir_around(self._below)
-        )  # `git clean -x` takes all there is
+        if not (self._below and self.root.is_relative_to(self._below)):
+            return False
+        return bool(find_git_dir_around(self._below))  # `git clean -x` takes all there is
 
     async def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
         ordered = sorted(record_ids)
@@ -546,16 +545,3 @@ def _find_change(folder: str) -> int:
         return os.lstat(folder).st_mtime_ns
     except OSError:
         return 0
-
-
-def read_record(path: Path, below: str = "") -> Record:
-    """Read the record in a file. Follow no link below `below`.
-
-    Raises:
-        FileNotFoundError: there is none.
-        UnsafeFileError: it is a link, no regular file, or larger than any record.
-        StoreDamagedError: the file is not a whole record, or holds one of another name.
-        NewerSchemaError: a newer memory-mcp wrote it.
-    """
-    data = read_file(str(path), RECORD_BYTES_MAX, below)
-    return load_record(data, str(path), path.name.removesuffix(_SUFFIX))
