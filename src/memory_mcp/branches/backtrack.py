@@ -17,7 +17,7 @@ from memory_mcp.domain.outcomes import (
     MovePreview,
     Skipped,
 )
-from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, Record, cut_title
+from memory_mcp.domain.record import MEMORY_KINDS, Draft, Move, cut_title
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.checkpoints import place_checkpoints
@@ -25,7 +25,7 @@ from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.git import find_away
 from memory_mcp.engine.head import load_head, make_view, make_writing, move_head, view_chain
 from memory_mcp.engine.members import count_authors
-from memory_mcp.engine.moves import build_move_record
+from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.recovery import find_records_of_segments
 from memory_mcp.engine.redaction import redact_with_note
@@ -55,8 +55,8 @@ _LESSON_LOST: Final = (
 
 
 @frozen
-class _PlannedMove:
-    """A move, its preview, and, if it is to forget, what it erases.
+class _Prospect:
+    """What a move would do: its plan, a preview, and, if it is to forget, what it erases.
 
     `erased_before` names what tombstones among the `erases` have erased: the move's record takes
     over ordering their erasure.
@@ -107,10 +107,10 @@ async def backtrack(
         await workspace.project.index.catch_up()
     await _process_inbox(workspace)
     try:
-        planned, head, record = await _move_head(workspace, to, forget=forget, token=token)
+        head, moved = await _move_head(workspace, to, forget=forget, token=token)
     except _StalePreviewError as error:
         return replace(error.now, changed=True)
-    erased = await _erase_forgotten(workspace, planned, head.timeline) if forget else 0
+    erased = await _erase_forgotten(workspace, moved.found, head.timeline) if forget else 0
     learnt: RecordId | None = None
     if lesson.strip():
         try:
@@ -123,8 +123,8 @@ async def backtrack(
     else:
         notes += await withdraw_branch(workspace)
     notes += await describe_pending(workspace)
-    line = record.move.line if record.move else None
-    return Backtracked(planned.preview, line=line, erased=erased, lesson=learnt, notes=notes)
+    line = moved.record.move.line if moved.record.move else None
+    return Backtracked(moved.found.preview, line=line, erased=erased, lesson=learnt, notes=notes)
 
 
 def _clean_lesson(workspace: Workspace, lesson: str) -> tuple[str, tuple[str, ...]]:
@@ -152,11 +152,9 @@ class _StalePreviewError(Exception):
 
 async def _move_head(
     workspace: Workspace, to: str, *, forget: bool, token: str
-) -> tuple[_PlannedMove, Head, Record]:
-    planned: _PlannedMove | None = None
+) -> tuple[Head, PlannedMove[_Prospect]]:
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
-        nonlocal planned
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[_Prospect]:
         planned = await _plan_move(workspace, head, to, forget=forget)
         if token and token != planned.preview.token:
             raise _StalePreviewError(planned.preview)
@@ -182,17 +180,14 @@ async def _move_head(
             workspace, head, step, id_=id_, at=at, kind="move", content=content
         )
         erases = tuple(sorted(planned.erases | planned.erased_before))
-        return record.model_copy(update={"erases": erases})
+        return PlannedMove(record.model_copy(update={"erases": erases}), planned)
 
-    head, record = await move_head(workspace, plan)
-    if planned is None:  # `move` plans at least once before it succeeds
-        raise AssertionError("a move without a plan")
-    return planned, head, record
+    return await move_head(workspace, plan)
 
 
 async def _plan_move(
     workspace: Workspace, head: Head, to: str, *, forget: bool = False
-) -> _PlannedMove:
+) -> _Prospect:
     timeline = head.timeline
     branch = workspace.caller.branch
     index = workspace.project.index
@@ -228,10 +223,10 @@ async def _plan_move(
         token=_token(head, branch, plan, touched),
     )
     if not forget:
-        return _PlannedMove(plan, preview)
+        return _Prospect(plan, preview)
     erases = await find_records_of_segments(workspace.project, forgets)
     erased_before = frozenset(await index.erased_by(erases))
-    return _PlannedMove(plan, preview, forgets, frozenset(erases), erased_before)
+    return _Prospect(plan, preview, forgets, frozenset(erases), erased_before)
 
 
 async def find_suppressed_by_restore(
@@ -262,7 +257,7 @@ async def _count_brought_back(
     return count
 
 
-async def _erase_forgotten(workspace: Workspace, planned: _PlannedMove, timeline: Timeline) -> int:
+async def _erase_forgotten(workspace: Workspace, planned: _Prospect, timeline: Timeline) -> int:
     """Erase what the move names, and what was written on the line while the move took place.
 
     A tombstone that came late and erases more than the move names stays: no other record orders

@@ -124,14 +124,13 @@ async def checkpoint(
         return refused
     closeout, omitted = await clean_closeout(workspace, closeout)
     cited, uncited = cite_places(workspace, cites, workspace.origin().commit)
-    chosen = _CloseoutRecords()
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
-        nonlocal chosen
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[_CloseoutRecords]:
         # again: another session may have sealed it first
         number = await _resolve_phase(workspace, head, phase, again=again)
         tips = _order_sealed(workspace, head.timeline)
         name = make_unique_name(make_checkpoint_id(number, at), head.timeline.checkpoints)
+        chosen = _CloseoutRecords()
         if closeout:
             place = partial(make_writing, workspace, head.timeline, at)
             records = build_closeout_records(closeout, number, place)
@@ -150,17 +149,19 @@ async def checkpoint(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
         )
-        return PlannedMove(record.model_copy(update={"cites": cited}), chosen.written)
+        record = record.model_copy(update={"cites": cited})
+        return PlannedMove(record, chosen, chosen.written)
 
     try:
         # no memory may be added between the comparison and the write
         async with workspace.project.writing if closeout else nullcontext():
             await load_head_to_write(workspace)
-            head, record = await move_head(workspace, plan)
+            head, moved = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
     newest_first = reversed(head.timeline.checkpoints.values())
-    sealed = next(c for c in newest_first if c.move == record.id)
+    sealed = next(c for c in newest_first if c.move == moved.record.id)
+    chosen = moved.found
     notes = (*cleaning, *uncited, *omitted, *chosen.notes, *_warn_of_depth(head, workspace))
     notes += (*describe_no_project(workspace), *await describe_pending(workspace))
     return CheckpointSaved(sealed, notes=notes, written=chosen.written, known=chosen.known)
@@ -190,10 +191,8 @@ async def decide_checkpoint(
     summary, cleaning = redact_with_note(workspace, summary)
     if decision == "edit":
         check_text("summary", summary, limits.SUMMARY_CHARS_MAX)
-    before: Checkpoint | None = None
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
-        nonlocal before
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[Checkpoint]:
         before = _require_asked(head.timeline, workspace.caller.branch, pending, decision)
         if decision in ("save", "edit"):
             await _refuse_sealed_phase(workspace, head, before.phase, again=again)
@@ -202,19 +201,18 @@ async def decide_checkpoint(
         return await _plan_decision(workspace, head, given, id_, at)
 
     try:
-        head, _ = await move_head(workspace, plan)
+        head, moved = await move_head(workspace, plan)
     except _PhaseSealedError as error:
         return error.outcome
-    if before is None:  # a move plans at least once before it succeeds
-        raise AssertionError("a decision without a checkpoint")
     if decision in ("skip", "reopen"):  # no file may show what it hid when this returns
         cleaning += await withdraw_removed(workspace, workspace.project)
+    before = moved.found
     return CheckpointDecided(head.timeline.checkpoints[before.id], before, notes=cleaning)
 
 
 async def _plan_decision(
     workspace: Workspace, head: Head, given: DecisionPreview, id_: RecordId, at: datetime
-) -> PlannedMove:
+) -> PlannedMove[Checkpoint]:
     asked, decision, summary = given.checkpoint, given.decision, given.summary
     sealed = await _load_seal(workspace, asked)
     place = make_writing(workspace, head.timeline, at)
@@ -241,7 +239,7 @@ async def _plan_decision(
     record = build_move_record(
         workspace, head, step, id_=id_, at=at, kind="checkpoint", content=summary
     )
-    return PlannedMove(record.model_copy(update={"cites": sealed.cites}), along)
+    return PlannedMove(record.model_copy(update={"cites": sealed.cites}), asked, along)
 
 
 async def preview_decision(
@@ -273,10 +271,8 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady |
         return skipped
     branch = check_branch(name)
     here = workspace.caller.branch
-    start: Checkpoint | None = None
 
-    async def plan(head: Head, id_: RecordId, now: datetime) -> Record:
-        nonlocal start
+    async def plan(head: Head, id_: RecordId, now: datetime) -> PlannedMove[Checkpoint | None]:
         timeline = head.timeline
         if branch in timeline.branches:
             raise InvalidRequestError(
@@ -300,12 +296,13 @@ async def fork_branch(workspace: Workspace, name: str, at: str) -> BranchReady |
             gives_up=tuple(sorted(gives_up)),
             keeps=tuple(sorted(keeps)),
         )
-        return build_move_record(
+        record = build_move_record(
             workspace, head, step, id_=id_, at=now, kind="move", content=f"Fork {branch}."
         )
+        return PlannedMove(record, start)
 
-    await move_head(workspace, plan)
-    return BranchReady(branch, start.id if start else None)
+    _, moved = await move_head(workspace, plan)
+    return BranchReady(branch, moved.found.id if moved.found else None)
 
 
 async def switch_branch(workspace: Workspace, name: str) -> BranchReady | Skipped:

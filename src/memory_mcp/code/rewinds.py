@@ -236,12 +236,12 @@ async def _write(
     """Write these records in one move by git, which moves no segment."""
     await load_head_to_write(workspace)
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[None]:
         along = build(head, lambda: make_writing(workspace, head.timeline, at))
         carries = tuple(record.id for record in along)
         step = Move(act="anchor", branch=workspace.caller.branch, carries=carries)
         record = build_move_record(workspace, head, step, id_=id_, at=at, kind="move", content=why)
-        return PlannedMove(sign_by_git(record), tuple(map(sign_by_git, along)))
+        return PlannedMove(sign_by_git(record), None, tuple(map(sign_by_git, along)))
 
     await move_head(workspace, plan)
     workspace.project.changes.note()

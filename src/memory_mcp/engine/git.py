@@ -10,7 +10,6 @@ is. Each branch of git writes in an open segment of its own, so that a segment s
 import asyncio
 from collections.abc import (
     AsyncGenerator,
-    Awaitable,
     Callable,
     Collection,
     Iterable,
@@ -44,7 +43,7 @@ from memory_mcp.domain.record import MEMORY_KINDS, Move, Record, format_time
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.timeline import Anchor, Head, Timeline
 from memory_mcp.engine.git_look import KnownMemories, NewAnchor, Observation, Offer, observe
-from memory_mcp.engine.moves import build_move_record, try_move
+from memory_mcp.engine.moves import PlannedMove, Planner, build_move_record, try_move
 from memory_mcp.engine.recovery import (
     describe_head_conflict,
     give_way,
@@ -374,7 +373,7 @@ async def anchor_segments(
 ) -> tuple[Head, Record]:
     """Write the anchor as a move; it seals those of its segments that are open."""
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[None]:
         anchor = new.anchor
         open_ = tuple(s for s in head.timeline.tips(MAIN) if s in anchor.segments)
         step = Move(
@@ -392,7 +391,7 @@ async def anchor_segments(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=content
         )
-        return sign_by_git(record) if by_git else record
+        return PlannedMove(sign_by_git(record) if by_git else record, None)
 
     return await _move(workspace, plan)
 
@@ -416,7 +415,7 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, own
         mine = [s for s in tips if state.may_write(s, owner)]
         if not (mine or free):
 
-            async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+            async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[None]:
                 tips = head.timeline.tips(MAIN)
                 left = tuple(s for s in tips if s not in state.claims or s in state.closed)
                 under = left or _find_parents(head.timeline, tips)
@@ -424,11 +423,11 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, own
                     act="anchor", branch=MAIN, opens={MAIN: SegmentId(workspace.ids.new(at))},
                     parents=under, leaves=left, git_branch=branch,
                 )  # fmt: skip
-                return sign_by_git(
-                    build_move_record(workspace, head, step, id_=id_, at=at, kind="move",
-                                      content=f"git: work on {branch or commit[:_SHORT]} "
-                                              "begins a segment")
-                )  # fmt: skip
+                content = f"git: work on {branch or commit[:_SHORT]} begins a segment"
+                record = build_move_record(
+                    workspace, head, step, id_=id_, at=at, kind="move", content=content
+                )
+                return PlannedMove(sign_by_git(record), None)
 
             head, record = await _move(workspace, plan)
             free = list(record.move.opens.values()) if record.move else []
@@ -439,16 +438,14 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, own
     return head
 
 
-async def _move(
-    workspace: Workspace, plan: Callable[[Head, RecordId, datetime], Awaitable[Record]]
-) -> tuple[Head, Record]:
+async def _move(workspace: Workspace, plan: Planner[None]) -> tuple[Head, Record]:
     for tries in range(HEAD_MOVES_RETRY_MAX):
         await give_way(tries)
         head = await workspace.heads.read()
         if head is None:
             break
         if moved := await try_move(workspace, await recover_head(workspace, head), plan):
-            return moved
+            return moved[0], moved[1].record
     raise ConflictError(describe_head_conflict())
 
 

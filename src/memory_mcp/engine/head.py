@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
+from typing import TypeVar
 
-from memory_mcp.domain.ids import ROOT, RecordId, SegmentId, parse_id_time
+from memory_mcp.domain.ids import ROOT, SegmentId, parse_id_time
 from memory_mcp.domain.limits import HEAD_MOVES_RETRY_MAX, INDEX_FOLLOW_SECONDS_MAX
 from memory_mcp.domain.record import Record, RecordContext
 from memory_mcp.domain.search import View
@@ -21,7 +22,7 @@ from memory_mcp.engine.git import (
     list_away,
     open_segment,
 )
-from memory_mcp.engine.moves import PlannedMove, try_move
+from memory_mcp.engine.moves import PlannedMove, Planner, try_move
 from memory_mcp.engine.recovery import (
     commit_head,
     describe_head_conflict,
@@ -37,6 +38,8 @@ from memory_mcp.errors import (
 )
 from memory_mcp.timeline.moves import apply_lineages, fold_moves, merge_lineages
 from memory_mcp.timeline.plans import require_branch
+
+T = TypeVar("T")
 
 
 async def load_head(workspace: Workspace) -> Head:
@@ -136,10 +139,7 @@ def make_writing(workspace: Workspace, timeline: Timeline, at: datetime) -> Reco
     )
 
 
-async def move_head(
-    workspace: Workspace,
-    plan: Callable[[Head, RecordId, datetime], Awaitable[Record | PlannedMove]],
-) -> tuple[Head, Record]:
+async def move_head(workspace: Workspace, plan: Planner[T]) -> tuple[Head, PlannedMove[T]]:
     """Plan a move from the newest head and commit it; plan again if another session was first.
 
     The records planned along with it are committed with it or not at all.

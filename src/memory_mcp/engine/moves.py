@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from typing import Generic, TypeVar
 
 from memory_mcp.domain.ids import RecordId, parse_id_time
 from memory_mcp.domain.record import Kind, Move, Record
@@ -11,25 +12,32 @@ from memory_mcp.engine.workspace import Workspace
 from memory_mcp.frozen import frozen
 from memory_mcp.timeline.moves import apply_move
 
+T = TypeVar("T")
+
 
 @frozen
-class PlannedMove:
-    """A move's record, and the records that are committed with it, which may be moves too."""
+class PlannedMove(Generic[T]):
+    """A move's record, what its planner `found`, and the records that are committed with it.
+
+    These may be moves too. A move is planned anew if another session was first, so only what was
+    found with the plan that was committed counts.
+    """
 
     record: Record
+    found: T
     along: tuple[Record, ...] = ()
 
 
+Planner = Callable[[Head, RecordId, datetime], Awaitable[PlannedMove[T]]]
+"""Plans a move of this id and time from a head."""
+
+
 async def try_move(
-    workspace: Workspace,
-    head: Head,
-    plan: Callable[[Head, RecordId, datetime], Awaitable[Record | PlannedMove]],
-) -> tuple[Head, Record] | None:
+    workspace: Workspace, head: Head, plan: Planner[T]
+) -> tuple[Head, PlannedMove[T]] | None:
     """Plan a move from this head and commit it; None if another session was first."""
     at = _next_time(head, workspace.clock.now())
     planned = await plan(head, workspace.ids.new(at), at)
-    if isinstance(planned, Record):
-        planned = PlannedMove(planned)
     record = planned.record
     timeline = head.timeline
     for step in (record, *(each for each in planned.along if each.move is not None)):
@@ -41,7 +49,7 @@ async def try_move(
         last=record,
         with_last=planned.along,
     )
-    return (moved, record) if await commit_head(workspace, head, moved) else None
+    return (moved, planned) if await commit_head(workspace, head, moved) else None
 
 
 def build_move_record(

@@ -25,7 +25,7 @@ from memory_mcp.domain.record import Move, Record
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.cloud import describe_pending
 from memory_mcp.engine.head import load_head, make_view, move_head, write_in_one_step
-from memory_mcp.engine.moves import build_move_record
+from memory_mcp.engine.moves import PlannedMove, build_move_record
 from memory_mcp.engine.records import describe_line
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
@@ -236,15 +236,13 @@ async def _fork_once(
         InvalidRequestError: it has another parent.
     """
     here = workspace.caller.branch
-    names: list[BranchName] = []  # the last plan is the one that was committed
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> Record:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[BranchName]:
         timeline = head.timeline
         if child is not None and child in timeline.branches:
             _require_parent(timeline, child, here)
             raise _NodeKnownError
         name = child or _choose_free_id(timeline, here)
-        names.append(name)
         tips = timeline.tips(here)
         gives_up, keeps = timeline.find_fork_effect(here, tips)
         step = Move(
@@ -262,13 +260,15 @@ async def _fork_once(
         record = build_move_record(
             workspace, head, step, id_=id_, at=at, kind="move", content=f"Fork {name}."
         )
-        return record.model_copy(update={"meta": {"phase": phase}}) if phase else record
+        if phase:
+            record = record.model_copy(update={"meta": {"phase": phase}})
+        return PlannedMove(record, name)
 
     try:
-        await move_head(workspace, plan)
+        _, planned = await move_head(workspace, plan)
     except _NodeKnownError:
         return []
-    return names[-1:]
+    return [planned.found]
 
 
 class _NodeKnownError(Exception):

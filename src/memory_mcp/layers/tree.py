@@ -109,9 +109,10 @@ async def join_node(
     parent = check_branch(into) if into is not None else find_parent(timeline, child)
     if parent is None or parent == child:
         raise InvalidRequestError(f"Node {child!r} has no parent to be joined into. Name another.")
-    planned: list[tuple[list[_Clash], int]] = []  # the last plan is the one that was committed
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
+    async def plan(
+        head: Head, id_: RecordId, at: datetime
+    ) -> PlannedMove[tuple[list[_Clash], int]]:
         timeline = head.timeline
         require_branch(timeline, parent)
         mine = await _load_side(workspace, timeline, parent, child)
@@ -123,7 +124,7 @@ async def join_node(
         losing = [c.child if prefer == "parent" else c.parent for c in clashes]
         losing += _find_repeats(mine, theirs)
         brings = replace(_MEMORIES, segments=theirs.segments)
-        planned.append((clashes, await workspace.project.index.count(theirs.view, brings)))
+        brought = await workspace.project.index.count(theirs.view, brings)
         tips = tuple(dict.fromkeys((*timeline.tips(parent), *timeline.tips(child))))
         effect = timeline.find_join_effect(parent, child)
         step = Move(
@@ -148,16 +149,17 @@ async def join_node(
         both = (workspace.at(parent), workspace.at(child))
         along += tuple(each for side in both for each in _hide(side, after, at, losing))
         step = step.model_copy(update={"carries": tuple(each.id for each in along)})
-        return PlannedMove(record.model_copy(update={"move": step}), along)
+        record = record.model_copy(update={"move": step})
+        return PlannedMove(record, (clashes, brought), along)
 
     try:
         async with workspace.project.writing:
-            _, record = await move_head(workspace, plan)
+            _, planned = await move_head(workspace, plan)
     except _ConflictsError as error:
         return NodeJoined(child, parent, conflicts=tuple(error.conflicts), joined=False)
-    clashes, brings = planned[-1]
+    clashes, brought = planned.found
     conflicts = tuple(clash.conflict for clash in clashes)
-    return NodeJoined(child, parent, brings, conflicts, move=record.id)
+    return NodeJoined(child, parent, brought, conflicts, move=planned.record.id)
 
 
 def _leave_the_rest(
@@ -200,15 +202,13 @@ async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded 
         raise InvalidRequestError("The root cannot be discarded. Use backtrack to leave its work.")
     lesson, _ = redact_with_note(workspace, lesson)
     check_text("lesson", lesson, limits.LESSON_CHARS_MAX, required=False)
-    hides: list[int] = []
-    learnt: list[Record] = []
 
-    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove:
+    async def plan(head: Head, id_: RecordId, at: datetime) -> PlannedMove[int]:
         timeline = head.timeline
         fork = find_fork(timeline, node)
         gone = timeline.chain(node) - timeline.ancestors(fork)
         hidden = replace(_MEMORIES, segments=gone)
-        hides.append(await workspace.project.index.count(make_view(workspace, timeline), hidden))
+        hides = await workspace.project.index.count(make_view(workspace, timeline), hidden)
         step = Move(
             act="backtrack",
             branch=node,
@@ -218,9 +218,10 @@ async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded 
             gives_up=tuple(sorted(gone)),
             line=LineId(make_unique_name(make_line_id(at), timeline.lines)),
         )
+        learnt: tuple[Record, ...] = ()
         if lesson.strip():
             draft = Draft(lesson, kind="lesson", importance=4)
-            learnt[:] = [build_record(draft, make_writing(workspace, timeline, at))]
+            learnt = (build_record(draft, make_writing(workspace, timeline, at)),)
         carried = tuple(record.id for record in learnt)
         record = build_move_record(
             workspace,
@@ -231,11 +232,12 @@ async def discard_node(workspace: Workspace, lesson: str = "") -> NodeDiscarded 
             kind="move",
             content=f"Discard {node}.",
         )
-        return PlannedMove(record, tuple(learnt))
+        return PlannedMove(record, hides, learnt)
 
-    _, record = await move_head(workspace, plan)
-    line = record.move.line if record.move else None
-    return NodeDiscarded(node, hides[-1], learnt[0].id if learnt else None, line)
+    _, planned = await move_head(workspace, plan)
+    line = planned.record.move.line if planned.record.move else None
+    learnt = planned.along[0].id if planned.along else None
+    return NodeDiscarded(node, planned.found, learnt, line)
 
 
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS)
