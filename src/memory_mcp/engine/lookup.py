@@ -19,6 +19,7 @@ from memory_mcp.engine.suppression import explain_suppression
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import AmbiguousIdError, UnknownMemoryError
 from memory_mcp.hints import address, name_id, name_step
+from memory_mcp.timeline.visibility import is_reachable
 
 _NAMED_MAX: Final = 20
 """Memories that one part of an id fits and that are looked up; a message names fewer."""
@@ -58,7 +59,7 @@ async def find_memory(workspace: Workspace, part: str, view: View | None) -> Rec
 async def find_replaced(workspace: Workspace, memory_id: str, view: View) -> Record | None:
     """The memory of that id that was replaced or hidden on this line, if there is one."""
     found = await _find_stored(workspace.banks, memory_id.strip().casefold())
-    if found is None or not _is_on_line(found, view):
+    if found is None or not is_reachable(found, view):
         return None
     return None if _has_expired(found, view) else found
 
@@ -75,7 +76,7 @@ async def find_own_view(
     workspace: Workspace, record: Record, view: View, timeline: Timeline
 ) -> View:
     """From where a memory that does not hold here is looked at: its left line, or else the view."""
-    if _is_on_line(record, view):
+    if is_reachable(record, view):
         return view
     line = await _find_left_line(workspace, record, timeline)
     return line[1] if line else view
@@ -150,7 +151,7 @@ async def _explain_missing(workspace: Workspace, wanted: str, view: View) -> str
 
 
 async def _explain_hidden(workspace: Workspace, record: Record, view: View) -> str:
-    if not _is_on_line(record, view):
+    if not is_reachable(record, view):
         timeline = (await load_head(workspace)).timeline
         return await _explain_other_segment(workspace, record, timeline)
     end = await _describe_end(workspace, record, view)
@@ -186,10 +187,6 @@ async def _describe_end(workspace: Workspace, record: Record, view: View) -> _En
 
 def _ends_so(id_: str, part: str) -> bool:
     return len(part) >= ID_END_CHARS_MIN and id_.endswith(part)
-
-
-def _is_on_line(record: Record, view: View) -> bool:
-    return record.segment is None or record.segment in view.chain
 
 
 def _has_expired(record: Record, view: View) -> bool:

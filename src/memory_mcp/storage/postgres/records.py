@@ -84,12 +84,9 @@ class PostgresRecords:
         return True  # what the database says is so: no folder can be missing
 
     async def scan(self, record_ids: Collection[RecordId]) -> AsyncIterator[Record]:
-        ordered = sorted(record_ids)
-        for start in range(0, len(ordered), _SCAN_BATCH):
-            batch = ordered[start : start + _SCAN_BATCH]
-            for row in await self._bank.rows(_SOME, {"ids": batch}):
-                if isinstance(record := self._inspect(row), Record):
-                    yield record
+        async for each in self._inspect_each(record_ids):
+            if isinstance(each, Record):
+                yield each
 
     async def digest(self, record_ids: Collection[RecordId]) -> dict[RecordId, str]:
         return {r.id: compute_record_digest(r) async for r in self.scan(record_ids)}
@@ -119,7 +116,13 @@ class PostgresRecords:
 
     async def check(self, *, repair: bool) -> AsyncIterator[Record | Finding]:
         del repair  # what cannot be read is left for a person
-        ordered = sorted(await self.ids())
+        async for each in self._inspect_each(await self.ids()):
+            yield each
+
+    async def _inspect_each(
+        self, record_ids: Collection[RecordId]
+    ) -> AsyncIterator[Record | Finding]:
+        ordered = sorted(record_ids)
         for start in range(0, len(ordered), _SCAN_BATCH):
             batch = ordered[start : start + _SCAN_BATCH]
             for row in await self._bank.rows(_SOME, {"ids": batch}):
