@@ -149,7 +149,10 @@ class DuplicateCandidate:
 
 
 class ExactMatches(NamedTuple):
-    """The records that say a statement; and what its bank has of it, unless that is unknown."""
+    """The records that say a statement; and what its bank has of it, unless that is unknown.
+
+    The latter is needed to store the statement once.
+    """
 
     records: list[Record]
     stated: Stated | None
@@ -157,19 +160,12 @@ class ExactMatches(NamedTuple):
 
 async def find_exact_matches(
     workspace: Workspace, bank: MemoryBank, new: Record, view: View
-) -> list[Record]:
+) -> ExactMatches:
     """The visible memories that say exactly this statement, and the tombstones of any bank.
 
     What the user keeps for themselves no other member of a team has rejected. A bank that cannot be
     read adds nothing: it must not keep a memory from being stored.
     """
-    return (await look_up_statement(workspace, bank, new, view)).records
-
-
-async def look_up_statement(
-    workspace: Workspace, bank: MemoryBank, new: Record, view: View
-) -> ExactMatches:
-    """The same, with what is needed to store the statement once."""
     found = await gather_all(_find_exact(each, new, view) for each in workspace.banks)
     records = [
         record

@@ -458,7 +458,7 @@ async def _select_new_records(
     notes: list[str] = []
     for record in records:
         there = await find_exact_matches(workspace, workspace.project, record, view)
-        here = select_here(workspace, there)
+        here = select_here(workspace, there.records)
         tombstone = find_rejection(here)
         if tombstone is not None:
             shown = record.content[:_REJECTED_CHARS_MAX]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from memory_mcp.code import cite_places, propose_citations
-from memory_mcp.deduplication import decide_duplicate, find_exact_matches, look_up_statement
+from memory_mcp.deduplication import decide_duplicate, find_exact_matches
 from memory_mcp.domain import limits
 from memory_mcp.domain.cloud import NewEntry
 from memory_mcp.domain.deduplication import Insert, Merge, Refuse, Skip
@@ -74,11 +74,8 @@ async def add_memory(workspace: Workspace, draft: Draft, *, gate: bool = False) 
     until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
     if gate and (reason := await _judge_chatter(workspace, draft, until)):
         return MemoryDeclined(reason)
-    bank = workspace.bank_of(draft.reach)
     try:
-        # of two calls at once, the second must find what the first stored
-        async with bank.correcting() if draft.supersedes else bank.writing:
-            return await _store_once(workspace, bank, draft, redactions, until)
+        return await _store_once(workspace, draft, redactions, until)
     except DatabaseAwayError:
         if workspace.waiting is None or not workspace.waiting.accepts:
             raise
@@ -97,10 +94,8 @@ async def store_waiting(workspace: Workspace, record: Record) -> AddOutcome:
         reach=record.scope.reach,
     )  # fmt: skip
     workspace = workspace.at(record.branch or workspace.caller.branch)
-    bank = workspace.bank_of(draft.reach)
     until = asyncio.get_running_loop().time() + limits.LANGUAGE_SECONDS_MAX
-    async with bank.correcting() if draft.supersedes else bank.writing:
-        return await _store_once(workspace, bank, draft, (), until, waited=record)
+    return await _store_once(workspace, draft, (), until, waited=record)
 
 
 async def _leave_waiting(
@@ -160,12 +155,12 @@ async def _find_same(
     timeline = (await load_head(workspace)).timeline
     view = make_view(workspace, timeline)
     record = build_record(draft, make_writing(workspace, timeline, now))
-    return bank, view, record, await find_exact_matches(workspace, bank, record, view)
+    same = await find_exact_matches(workspace, bank, record, view)
+    return bank, view, record, same.records
 
 
 async def _store_once(
     workspace: Workspace,
-    bank: MemoryBank,
     draft: Draft,
     redactions: tuple[Redaction, ...],
     until: float,
@@ -177,10 +172,13 @@ async def _store_once(
     Raises:
         StoreUnavailableError: they go on and on.
     """
-    for _ in range(limits.ADD_TRIES_MAX):
-        outcome = await _store_draft(workspace, bank, draft, redactions, until, waited=waited)
-        if outcome is not None:
-            return outcome
+    bank = workspace.bank_of(draft.reach)
+    # of two calls at once, the second must find what the first stored
+    async with bank.correcting() if draft.supersedes else bank.writing:
+        for _ in range(limits.ADD_TRIES_MAX):
+            outcome = await _store_draft(workspace, bank, draft, redactions, until, waited=waited)
+            if outcome is not None:
+                return outcome
     raise StoreUnavailableError(
         f"Others stored this very statement {limits.ADD_TRIES_MAX} times meanwhile, each time in "
         "another way. Nothing was stored by this call; search for it, and try again."
@@ -210,7 +208,7 @@ async def _store_draft(
     record = build_record(draft, writing)
     cites, cited = (waited.cites, ()) if waited else _cite(workspace, draft, record)
     record = record.model_copy(update={"cites": cites})
-    same, stated = await look_up_statement(workspace, bank, record, view)
+    same, stated = await find_exact_matches(workspace, bank, record, view)
     record, tombstones = await _find_answered(workspace, record, same)
     for memory_id in set(record.supersedes) - tombstones:
         _refuse_other_scope(await require_memory(workspace, memory_id, view), record)

@@ -56,10 +56,8 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
         view = make_view(workspace, head.timeline)
         known = await _load_known(workspace, view)
         record = build_record(draft, make_writing(workspace, head.timeline, workspace.clock.now()))
-        tombstone = find_rejection(
-            await find_exact_matches(workspace, workspace.project, record, view)
-        )
-        if tombstone is not None:
+        matches = await find_exact_matches(workspace, workspace.project, record, view)
+        if tombstone := find_rejection(matches.records):
             planned.append(MemoryRejected(tombstone, find_author(workspace, tombstone)))
             return ()
         if [each.statement for each in known] == [record.statement]:

@@ -81,7 +81,8 @@ async def _correct(
         draft = replace(draft, content=_parse_fact(old, draft.content), title=old.title)
     at = workspace.clock.now()
     record = correct_record(old, draft.content, draft.title, make_writing(workspace, timeline, at))
-    same = select_here(workspace, await find_exact_matches(workspace, bank, record, view))
+    matches = await find_exact_matches(workspace, bank, record, view)
+    same = select_here(workspace, matches.records)
     replaced = {r.id: r for r in same if _is_replaceable(r, old)} | {old.id: old}
     # a corrected fact of the profile keeps the sources of the old one
     sources = old.derived_from if is_fact else ()
@@ -177,7 +178,8 @@ async def _put_back(
                 "Correct what replaced it, or restore the line that was left."
             )
     record = correct_record(old, old.content, old.title, make_writing(workspace, timeline, at))
-    same = select_here(workspace, await find_exact_matches(workspace, bank, record, view))
+    matches = await find_exact_matches(workspace, bank, record, view)
+    same = select_here(workspace, matches.records)
     same = [each for each in same if _is_replaceable(each, old)]
     if not instead and (holds := next((each for each in same if each.recalled), None)):
         raise InvalidRequestError(f"{name_id(holds.id)} says the same, and holds.")
