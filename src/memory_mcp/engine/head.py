@@ -156,9 +156,11 @@ async def move_head(workspace: Workspace, plan: Planner[T]) -> tuple[Head, Plann
 
 
 async def write_in_one_step(
-    workspace: Workspace, plan: Callable[[Head], Awaitable[tuple[Record, ...]]]
-) -> tuple[Record, ...]:
+    workspace: Workspace, plan: Callable[[Head], Awaitable[tuple[tuple[Record, ...], T]]]
+) -> tuple[tuple[Record, ...], T]:
     """Commit several records in one step that moves nothing: all of them, or none.
+
+    What else its planner found is returned with them, as `move_head` does it.
 
     Raises:
         ConflictError: others kept moving the head; nothing was changed.
@@ -166,12 +168,12 @@ async def write_in_one_step(
     for tries in range(HEAD_MOVES_RETRY_MAX):
         await give_way(tries)
         head = await recover_head(workspace, await load_head_to_write(workspace))
-        records = await plan(head)
+        records, found = await plan(head)
         if not records:
-            return ()
+            return (), found
         update = {"revision": head.revision + 1, "last": None, "with_last": records}
         if await commit_head(workspace, head, head.model_copy(update=update)):
-            return records
+            return records, found
     raise ConflictError(describe_head_conflict())
 
 

@@ -156,14 +156,13 @@ def _makes_several(write: Write) -> bool:
 
 async def _write_together(workspace: Workspace, writes: Sequence[Write]) -> LayerPlan:
     """Plan the writes from the newest head and commit them with it."""
-    planned: list[LayerPlan] = []  # the last one is the one that was committed
 
-    async def plan(head: Head) -> tuple[Record, ...]:
-        planned.append(await plan_writes(workspace, head.timeline, writes))
-        return tuple(planned[-1].records)
+    async def plan(head: Head) -> tuple[tuple[Record, ...], LayerPlan]:
+        planned = await plan_writes(workspace, head.timeline, writes)
+        return tuple(planned.records), planned
 
-    await write_in_one_step(workspace, plan)
-    return planned[-1]
+    _, planned = await write_in_one_step(workspace, plan)
+    return planned
 
 
 def _check_node(workspace: Workspace, node: str) -> BranchName:

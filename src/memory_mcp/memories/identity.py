@@ -50,27 +50,22 @@ async def set_identity(workspace: Workspace, text: str) -> AddOutcome:
         return prepared
     draft, redactions = prepared
     check_draft(draft, workspace.clock.now())
-    planned: list[AddOutcome] = []  # the last plan is the one that was committed
 
-    async def plan(head: Head) -> tuple[Record, ...]:
+    async def plan(head: Head) -> tuple[tuple[Record, ...], AddOutcome]:
         view = make_view(workspace, head.timeline)
         known = await _load_known(workspace, view)
         record = build_record(draft, make_writing(workspace, head.timeline, workspace.clock.now()))
         matches = await find_exact_matches(workspace, workspace.project, record, view)
         if tombstone := find_rejection(matches.records):
-            planned.append(MemoryRejected(tombstone, find_author(workspace, tombstone)))
-            return ()
+            return (), MemoryRejected(tombstone, find_author(workspace, tombstone))
         if [each.statement for each in known] == [record.statement]:
-            planned.append(AlreadyKnown(known[0], redactions=redactions))
-            return ()
+            return (), AlreadyKnown(known[0], redactions=redactions)
         replaced = tuple(each.id for each in known)
         record = record.model_copy(update={"supersedes": replaced})
-        planned.append(MemoryAdded(record, replaced=replaced, redactions=redactions))
-        return (record,)
+        return (record,), MemoryAdded(record, replaced=replaced, redactions=redactions)
 
     async with workspace.project.writing:
-        await write_in_one_step(workspace, plan)
-    outcome = planned[-1]
+        _, outcome = await write_in_one_step(workspace, plan)
     if isinstance(outcome, MemoryAdded):
         return replace(outcome, notes=await describe_pending(workspace))
     return outcome

@@ -71,15 +71,12 @@ async def consolidate(
     if given.session:
         workspace = replace(workspace, caller=replace(workspace.caller, conversation=given.session))
     given = replace(given, session=workspace.origin().session)
-    ended = True
 
-    async def plan(head: Head) -> tuple[Record, ...]:
-        nonlocal ended
+    async def plan(head: Head) -> tuple[tuple[Record, ...], bool]:
         now = workspace.clock.now()
         view = make_view(workspace, head.timeline)
         known = await _load_known(workspace, given.session, view)
         finished = finish_consolidation(given, known)
-        ended = bool(finished.memory_update)
         await _refuse_late(workspace, head, view, given.session, compacted_at)
         new = build_consolidation_records(
             finished,
@@ -88,11 +85,11 @@ async def consolidate(
             dated=lambda text: find_leading_date(text)[0] is not None,
             writing=partial(make_writing, workspace, head.timeline, now),
         )
-        return tuple(new)
+        return tuple(new), bool(finished.memory_update)
 
     try:
         async with workspace.project.writing:
-            written = await write_in_one_step(workspace, plan)
+            written, ended = await write_in_one_step(workspace, plan)
     except _LateError as late:
         return Skipped(late.why)
     if compacted_at is None:
