@@ -8,6 +8,7 @@ from memory_mcp.cli.arguments import whole_within
 from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
 from memory_mcp.cli.output import Output
 from memory_mcp.code import GitReport
+from memory_mcp.domain.git import SHORT
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
@@ -54,7 +55,7 @@ def _render(report: GitReport) -> Output:
     place, groups = report.place, report.groups
     lines = [f"{report.mode}: {_MODES[report.mode]}"]
     if place.commit:
-        lines.append(f"Git is on {place.branch or 'no branch'} at {place.commit[:8]}.")
+        lines.append(f"Git is on {place.branch or 'no branch'} at {place.commit[:SHORT]}.")
     if report.pause:
         lines.append(f"Not followed at the moment: {report.pause}.")
     lines += code.describe_groups(groups) or ["Every memory stands here."]

@@ -22,6 +22,7 @@ from memory_mcp.domain.citations import (
     parse_place,
 )
 from memory_mcp.domain.code_files import CodeFile
+from memory_mcp.domain.git import SHORT
 from memory_mcp.domain.limits import CITES_MAX
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.record import Citation, Record
@@ -36,7 +37,6 @@ _LINES_MAX: Final = 2_000
 _PROPOSED_MAX: Final = 3
 _SHAPE_LINES: Final = 16
 """Lines of a text by whose lengths it is looked for."""
-_SHORT: Final = 8
 _NAMED_MAX: Final = 5
 """Declarations of one name that are told."""
 _OPENING: Final = compile_later(
@@ -147,7 +147,7 @@ def name_change(
 
     about = (str(place), checked.state, cited.commit, cited.blob, cited.text)
     commit = files.find_change(cited.path, cited.commit, about, stands, wait=wait)
-    return replace(checked, commit=commit[:_SHORT]) if commit else checked
+    return replace(checked, commit=commit[:SHORT]) if commit else checked
 
 
 def check_citation(files: CodeFiles, cited: Citation, *, wait: bool = False) -> Checked:

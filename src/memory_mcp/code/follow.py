@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from memory_mcp.code.rewinds import count_hidden, find_marked, undo_rewind
-from memory_mcp.domain.git import GitEvent, GitMode, GitPlace, Mark
+from memory_mcp.domain.git import SHORT, GitEvent, GitMode, GitPlace, Mark
 from memory_mcp.domain.ids import MAIN, RecordId, SegmentId
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import LaterAct, Skipped
@@ -28,7 +28,6 @@ from memory_mcp.errors import GitSilentError, InvalidRequestError, UnknownTarget
 from memory_mcp.frozen import frozen
 from memory_mcp.timeline.standing import group_by_segment, list_anchors
 
-_SHORT: Final = 8
 _NO_GIT: Final = (
     "Nothing follows git here: this is no git work tree, or MEMORY_GIT is off. "
     "`memory-mcp config` says whether it is, and who set it."
@@ -311,7 +310,7 @@ async def _anchor_here(
             "first."
         )
     anchor = Anchor(segments=tuple(segments), commit=commit, git_branch=branch)
-    new = NewAnchor(anchor, f"{why} {commit[:_SHORT]}")
+    new = NewAnchor(anchor, f"{why} {commit[:SHORT]}")
     _, record = await anchor_segments(workspace, new, by_git=False)
     await load_head(workspace)
     return record.id
@@ -364,7 +363,7 @@ async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGr
     groups: list[GitGroup] = []
     for (branch, commit), each in zip(tips.items(), found, strict=True):
         fresh, named = each.beyond.keys() & memories, branch and branch not in gone
-        name = branch if named else commit[:_SHORT]
+        name = branch if named else commit[:SHORT]
         memories -= fresh
         if fresh:
             mark = Mark("elsewhere", branch, commit) if branch else Mark("reset", "", commit)

@@ -28,8 +28,8 @@ STEPS_MAX: Final = 2_000
 
 Loss = Literal["dropped", "reverted"]
 """What a branch did to a commit: a rebase left it out, or a reset left it and its revert."""
-_SHORT: Final = 8
-"""Digits of a commit in a name."""
+SHORT: Final = 8
+"""Digits of a commit in a name or a sentence."""
 
 _Many = constrain(max_length=100_000)
 
@@ -386,7 +386,7 @@ class Mark:
         """What brings such memories: the branch for what was written elsewhere, else the commit."""
         if self.why in ("reverted", "rewound"):
             return ()
-        commit = (self.commit[:_SHORT], self.commit) if self.commit else ()
+        commit = (self.commit[:SHORT], self.commit) if self.commit else ()
         return (self.branch, *commit) if self.why == "elsewhere" else commit
 
     def __str__(self) -> str:

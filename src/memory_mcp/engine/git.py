@@ -25,6 +25,7 @@ from typing import Final
 from memory_mcp.deadlines import LOCK_PAUSE_SECONDS, wait_for_lock
 from memory_mcp.domain.git import (
     EVERYWHERE,
+    SHORT,
     GitEvent,
     GitMode,
     GitPlace,
@@ -62,7 +63,6 @@ _WRITE_SECONDS_MAX: Final = 8.0
 _OFFERS_MAX: Final = 8
 """Offers that one answer tells."""
 _OFFERS_TOLD_MAX: Final = 512
-_SHORT: Final = 8
 _MEMORIES: Final = Filters(kinds=MEMORY_KINDS, durable=False)
 _SLOW: Final = "Git moved and has not answered yet: memories stand as they stood before."
 PAUSES: Final = {
@@ -423,7 +423,7 @@ async def _claim_segment(workspace: Workspace, git: GitFollower, head: Head, own
                     act="anchor", branch=MAIN, opens={MAIN: SegmentId(workspace.ids.new(at))},
                     parents=under, leaves=left, git_branch=branch,
                 )  # fmt: skip
-                content = f"git: work on {branch or commit[:_SHORT]} begins a segment"
+                content = f"git: work on {branch or commit[:SHORT]} begins a segment"
                 record = build_move_record(
                     workspace, head, step, id_=id_, at=at, kind="move", content=content
                 )
@@ -589,7 +589,7 @@ async def _describe_moves(
     here = await count_memories(workspace, timeline, back)
     parts = [f"{pluralise(here)} of it recalled again"] if here else []
     parts += [f"{pluralise(gone)} of other commits not recalled here"] if gone else []
-    where = now.branch or now.commit[:_SHORT]
+    where = now.branch or now.commit[:SHORT]
     text = f"Git is on {where} now: {' and '.join(parts)}." if parts else ""
     return text, tuple(sorted(fresh)) if gone else ()
 
@@ -656,7 +656,7 @@ async def _tell_files(
         parts = [f"brought the files of {pluralise(len(brought))}"] if brought else []
         parts += [f"took the files of {pluralise(len(taken))} away"] if taken else []
         if parts:
-            where = place.branch or place.commit[:_SHORT]
+            where = place.branch or place.commit[:SHORT]
             git.tell(f"Git is on {where} now: it {' and '.join(parts)}.")
         return brought
     return frozenset()

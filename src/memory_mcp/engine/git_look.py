@@ -11,6 +11,7 @@ from typing import Final
 
 from memory_mcp.domain.git import (
     BRANCHES_SEEN_MAX,
+    SHORT,
     GitPlace,
     GitState,
     Loss,
@@ -40,8 +41,6 @@ _ORIGINALS_MAX: Final = 1_000
 """Commits with memories of which they may be copies; of more, the newest."""
 _REWRITES_MAX: Final = 20
 """Rewriting steps of a branch seen for the first time; git is asked what each took away."""
-_SHORT: Final = 8
-"""Digits of a commit in a sentence."""
 
 
 @frozen
@@ -314,7 +313,7 @@ def _rename_former(look: _Look, branch: str, seen: SeenBranch) -> None:
         return
     steps = _find_left(look, branch, seen.commit)
     last = steps[-1].new if steps else seen.commit
-    former = f"{branch}@{last[:_SHORT]}"
+    former = f"{branch}@{last[:SHORT]}"
     _rename(look, branch, former)
     look.branches[former] = seen.model_copy(update={"commit": last})
     look.gone.add(former)
@@ -361,7 +360,7 @@ def _take_up(look: _Look, branch: str, commit: str) -> None:
     for anchor in loose:
         if anchor.commit in reached:
             taken = anchor.model_copy(update={"git_branch": branch})
-            why = f"on {anchor.commit[:_SHORT]}, which {branch} has taken up"
+            why = f"on {anchor.commit[:SHORT]}, which {branch} has taken up"
             look.added.append(NewAnchor(taken, why))
 
 
@@ -388,7 +387,7 @@ def _follow_step(look: _Look, owner: str, step: RefStep) -> None:
         elif step.old != step.new:
             _follow_advance(look, owner, step)
     except GitSilentError as error:  # commits that git has removed: what was known stays
-        name = find_detached(owner)[:_SHORT] or owner
+        name = find_detached(owner)[:SHORT] or owner
         look.notes.append(f"A step of {name} could not be followed ({error}).")
 
 
@@ -448,7 +447,7 @@ def _close_merged(look: _Look) -> None:
     """
     for branch, tip in _list_unclosed(look).items():
         if tip in look.fresh:
-            why = f"on {branch} after {tip[:_SHORT]}, which came to {look.place.branch}"
+            why = f"on {branch} after {tip[:SHORT]}, which came to {look.place.branch}"
             _anchor_claims(look, branch, tip, why)
 
 
@@ -511,7 +510,7 @@ def _follow_advance(look: _Look, branch: str, step: RefStep) -> None:
             look.rewrites.append(_Rewrite(step, lost))
             _anchor_anew(look, look.rewrites[-1])
     if step.closes:
-        _anchor_claims(look, branch, step.new, f"before commit {step.new[:_SHORT]}")
+        _anchor_claims(look, branch, step.new, f"before commit {step.new[:SHORT]}")
 
 
 def _follow_rewrites(look: _Look) -> None:
@@ -548,7 +547,7 @@ def _anchor_anew(look: _Look, rewrite: _Rewrite) -> None:
         target = copies.get(anchor.commit, "" if step.resets else step.new)
         if not target:  # a reset makes nothing anew: only a copy takes a commit's place
             continue
-        why = f"on {anchor.commit[:_SHORT]}, which became {target[:_SHORT]}"
+        why = f"on {anchor.commit[:SHORT]}, which became {target[:SHORT]}"
         _add_anchor(look, anchor.segments, target, anchor.git_branch, why)
 
 
@@ -597,7 +596,7 @@ def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
         look.rewrites.append(_Rewrite(step, sorted(lost)))
         _anchor_anew(look, look.rewrites[-1])
     if look.git.shows(step.old, step.new) == step.new:
-        why = f"on {step.old[:_SHORT]}, which a reset left"
+        why = f"on {step.old[:SHORT]}, which a reset left"
         _anchor_claims(look, branch, step.old, why)
         return
     came = {commit.commit for commit in gained}
@@ -609,7 +608,7 @@ def _follow_reset(look: _Look, branch: str, step: RefStep) -> None:
         look.claims[segment] = (*(o for o in owners if o != branch), branch)
     if kept or _keeps_files(look, step):
         look.notes.append(
-            f"HEAD went back to {step.new[:_SHORT]} and the work stayed: so did its memories."
+            f"HEAD went back to {step.new[:SHORT]} and the work stayed: so did its memories."
         )
 
 
@@ -707,9 +706,9 @@ def _find_arrivals(look: _Look, away: set[str]) -> list[Offer]:
         tips = _list_tips(look, apart) | unclosed
         for name, squashed in _find_squashes(look, made, remade, tips).items():
             tip = tips[name]
-            why = f"up to {tip[:_SHORT]} of {name}, all of which came with {squashed[:_SHORT]}"
+            why = f"up to {tip[:SHORT]} of {name}, all of which came with {squashed[:SHORT]}"
             if unclosed.get(name) == tip and squashed in look.fresh:
-                _anchor_claims(look, name, tip, f"on {name} after {tip[:_SHORT]}")
+                _anchor_claims(look, name, tip, f"on {name} after {tip[:SHORT]}")
             reached = _find_reached(look, _list_apart(look, away), tip)
             _add_anchor(look, reached, squashed, look.place.branch, why)
         apart = _list_apart(look, away)
@@ -836,7 +835,7 @@ def _offer_copies(
     for anchor in anchors:
         copy = _find_made(look, made, patches.get(anchor.commit, ""), anchor.commit)
         if copy:
-            what = f"{copy[:_SHORT]} copies {anchor.commit[:_SHORT]} of {name}"
+            what = f"{copy[:SHORT]} copies {anchor.commit[:SHORT]} of {name}"
             key = f"copy:{anchor.commit}:{copy}"
-            offers.append(Offer(key, what, anchor.commit[:_SHORT], anchor.segments))
+            offers.append(Offer(key, what, anchor.commit[:SHORT], anchor.segments))
     return offers

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from memory_mcp.domain.git import SHORT
 from memory_mcp.domain.ids import MAIN, BranchName
 from memory_mcp.domain.normalise import cut, pluralise
 from memory_mcp.domain.outcomes import (
@@ -31,7 +32,6 @@ LOG_SIGNS: Final = "│├─╯╮╰╭┤┴┬┼○●◌◆◇\xd7…"
 """What a drawing consists of, if it need not be ASCII."""
 
 _SUMMARY_CHARS_MAX: Final = 200
-_SHORT: Final = 8
 _CROSS: Final = "\xd7"
 _NAME, _PLAIN, _DIM = "bold", "", "dim"
 _HERE, _BRANCH, _LEFT, _PENDING, _SEALED = "bold green", "magenta", "red", "yellow", "cyan"
@@ -131,7 +131,7 @@ def _describe_git_move(log: TimelineLog, key: str, shown: GitMove) -> tuple[str,
     """Who made it, and what holds where."""
     record = log.of_git.get(key)
     who = record.origin.client or record.origin.by if record else "git"
-    what = record.content.removeprefix("git: ") if record else f"on {shown.anchor.commit[:_SHORT]}"
+    what = record.content.removeprefix("git: ") if record else f"on {shown.anchor.commit[:SHORT]}"
     on = f", on {shown.anchor.git_branch}" if shown.anchor.git_branch else ""
     return disarm(who), _shorten(f"{what}{on}")
 

@@ -23,6 +23,7 @@ from memory_mcp.disk import Disk, LockHeldError, acquire_lock
 from memory_mcp.domain.code_files import FileVersion
 from memory_mcp.domain.git import (
     BRANCHES_SEEN_MAX,
+    SHORT,
     STEPS_MAX,
     CommittedRecords,
     GitPlace,
@@ -76,8 +77,6 @@ _BEGUN_ON: Final = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_
 """Files that name the branch on which HEAD was before it was detached by a rebase or bisect."""
 _OBJECT: Final = compile_later(r"^([0-9a-f]{40}|[0-9a-f]{64}) blob \d+$", re.MULTILINE)
 """The line before each object. Within a record no line begins with such a word."""
-_SHORT: Final = 8
-"""Digits of a commit in place of a branch's name."""
 _CUTS_MAX: Final = 32
 """Ends of a shallow history of which git is asked; with more, nothing is proved to be away."""
 _REFLOGS_MAX: Final = 2_000
@@ -575,7 +574,7 @@ class LocalGit:
         left: dict[str, str] = {}
         for step in self.list_steps(0):
             if name := step.leaves:
-                name = name[:_SHORT] if name == step.old else name  # HEAD was detached
+                name = name[:SHORT] if name == step.old else name  # HEAD was detached
                 left.pop(name, None)
                 left[name] = step.old
         listed = self._ask(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
