@@ -39,8 +39,8 @@ def describe_untrusted_cloud(workspace: Workspace) -> tuple[str, ...]:
 
 async def count_outboxes(workspace: Workspace) -> OutboxCounts:
     """The sum of what the outboxes of both banks hold."""
-    tallies = [await bank.mirror.outbox.counts() for bank in workspace.banks if bank.mirror]
-    return reduce(lambda one, other: one + other, tallies, OutboxCounts())
+    counts = [await bank.mirror.outbox.counts() for bank in workspace.banks if bank.mirror]
+    return reduce(lambda one, other: one + other, counts, OutboxCounts())
 
 
 async def describe_pending(workspace: Workspace) -> tuple[str, ...]:

@@ -96,9 +96,9 @@ class Mirror:
         """Note that the documents of these records are to be removed."""
         await self._note([NewEntry(record_id, "delete") for record_id in sorted(record_ids)])
 
-    async def _note(self, letters: list[NewEntry]) -> tuple[str, ...]:
+    async def _note(self, entries: list[NewEntry]) -> tuple[str, ...]:
         try:
-            await self.outbox.note(letters, self.now())
+            await self.outbox.note(entries, self.now())
         except StoreError as error:  # the local write goes on without the mirror
             return (_NOT_QUEUED.format(error),)
         self.wake.set()

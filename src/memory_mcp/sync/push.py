@@ -52,7 +52,7 @@ _POLL_SECONDS_MAX: Final = 0.25
 
 
 async def deliver_claim(bank: MemoryBank) -> int:
-    """Carry out one claim; returns how many parcels it holds. 0: nothing can be done now."""
+    """Carry out one claim; returns how many entries it holds. 0: nothing can be done now."""
     mirror = bank.mirror
     if mirror is None or not mirror.may_use_cloud() or not await _may_ask_now(mirror):
         return 0
@@ -61,20 +61,24 @@ async def deliver_claim(bank: MemoryBank) -> int:
     claim = await mirror.outbox.claim(now, until)
     if claim is None:
         return 0
-    standing = await mirror.outbox.circuit()
+    circuit = await mirror.outbox.circuit()
     try:
-        fates = await _carry_out(bank, mirror, claim, until)
+        outcomes = await _carry_out(bank, mirror, claim, until)
     except RemoteError as error:
-        standing = await _note_failure(mirror, standing, error)
-        fates = {p.seq: _postpone(p, claim, error, standing, mirror) for p in claim.entries}
+        circuit = await _note_failure(mirror, circuit, error)
+        outcomes = {
+            each.seq: _postpone(each, claim, error, circuit, mirror) for each in claim.entries
+        }
     except asyncio.CancelledError:  # this session ends: others need not wait for its lease
-        await mirror.outbox.record_outcomes(claim, {p.seq: RetryLater(now) for p in claim.entries})
+        await mirror.outbox.record_outcomes(
+            claim, {each.seq: RetryLater(now) for each in claim.entries}
+        )
         raise
     else:
-        if standing != CircuitState():
+        if circuit != CircuitState():
             await mirror.outbox.save_circuit(CircuitState())
-    await mirror.outbox.record_outcomes(claim, fates)
-    return len(fates)
+    await mirror.outbox.record_outcomes(claim, outcomes)
+    return len(outcomes)
 
 
 async def drain(bank: MemoryBank, advance: Progress) -> OutboxCounts:
@@ -88,22 +92,22 @@ async def drain(bank: MemoryBank, advance: Progress) -> OutboxCounts:
         return OutboxCounts()
     await note_deletes(bank)
     await mirror.outbox.make_all_due(mirror.now())
-    tally = await mirror.outbox.counts()
-    if tally.pending or tally.circuit.blocked:
+    counts = await mirror.outbox.counts()
+    if counts.pending or counts.circuit.blocked:
         await _probe(mirror)
-    total = tally.pending
+    total = counts.pending
     while True:
-        advance(max(0, total - tally.pending), total)
+        advance(max(0, total - counts.pending), total)
         if not await deliver_claim(bank):
-            tally = await mirror.outbox.counts()
-            if not tally.pending:  # what the cloud took is confirmed later
+            counts = await mirror.outbox.counts()
+            if not counts.pending:  # what the cloud took is confirmed later
                 break
-            wait = max(tally.next_due or 0.0, tally.circuit.paused_until) - mirror.now()
-            if tally.circuit.blocked or wait > SYNC_WAIT_SECONDS_MAX:
+            wait = max(counts.next_due or 0.0, counts.circuit.paused_until) - mirror.now()
+            if counts.circuit.blocked or wait > SYNC_WAIT_SECONDS_MAX:
                 break
             await asyncio.sleep(min(max(wait, _POLL_SECONDS_MIN), _POLL_SECONDS_MAX))
-        tally = await mirror.outbox.counts()
-    return tally
+        counts = await mirror.outbox.counts()
+    return counts
 
 
 async def note_deletes(bank: MemoryBank) -> None:
@@ -117,9 +121,9 @@ async def note_deletes(bank: MemoryBank) -> None:
 
 async def _may_ask_now(mirror: Mirror) -> bool:
     """Whether to ask the cloud now. A blocked one is probed when its pause is over."""
-    standing = await mirror.outbox.circuit()
-    if not standing.blocked or standing.paused_until > mirror.now():
-        return allows_requests(standing, mirror.now())
+    circuit = await mirror.outbox.circuit()
+    if not circuit.blocked or circuit.paused_until > mirror.now():
+        return allows_requests(circuit, mirror.now())
     with suppress(RemoteError):
         await _probe(mirror)
         return True
@@ -137,16 +141,16 @@ async def _probe(mirror: Mirror) -> None:
     await mirror.outbox.save_circuit(CircuitState())
 
 
-async def _note_failure(mirror: Mirror, standing: CircuitState, error: RemoteError) -> CircuitState:
-    after = record_failure(standing, error, now=mirror.now(), chance=_draw())
+async def _note_failure(mirror: Mirror, circuit: CircuitState, error: RemoteError) -> CircuitState:
+    after = record_failure(circuit, error, now=mirror.now(), chance=_draw())
     await mirror.outbox.save_circuit(after)
     return after
 
 
 def _postpone(
-    parcel: OutboxEntry, claim: Lease, error: RemoteError, standing: CircuitState, mirror: Mirror
+    entry: OutboxEntry, claim: Lease, error: RemoteError, circuit: CircuitState, mirror: Mirror
 ) -> DeliveryOutcome:
-    """What becomes of a parcel whose request failed as a whole.
+    """What becomes of an entry whose request failed as a whole.
 
     If an earlier answer was lost it stays marked as sent: what failed may have been the question
     whether it arrived.
@@ -163,15 +167,15 @@ def _postpone(
         case RemoteBlockedError():
             return RetryLater(now, str(error), unsent=new)
         case _:
-            due = max(standing.paused_until, now + _retry_delay(parcel))
+            due = max(circuit.paused_until, now + _retry_delay(entry))
             unsent = getattr(error, "refused", False) and new
-            # a parcel that goes on failing must not take the others with it
-            alone = parcel.attempts >= BATCH_ATTEMPTS_MAX
+            # an entry that goes on failing must not take the others with it
+            alone = entry.attempts >= BATCH_ATTEMPTS_MAX
             return RetryLater(due, str(error), unsent=unsent, alone=alone)
 
 
-def _retry_delay(parcel: OutboxEntry) -> float:
-    return backoff_seconds(max(0, parcel.attempts - 1), chance=_draw())
+def _retry_delay(entry: OutboxEntry) -> float:
+    return backoff_seconds(max(0, entry.attempts - 1), chance=_draw())
 
 
 async def _carry_out(
@@ -191,124 +195,126 @@ async def _carry_out(
 async def _send_adds(
     bank: MemoryBank, mirror: Mirror, claim: Lease, until: float
 ) -> dict[int, DeliveryOutcome]:
-    records = {r.id: r async for r in bank.records.scan([p.record for p in claim.entries])}
-    fates: dict[int, DeliveryOutcome] = {
-        p.seq: await _judge_missing_record(bank, mirror, p)
-        for p in claim.entries
-        if p.record not in records
+    records = {r.id: r async for r in bank.records.scan([each.record for each in claim.entries])}
+    outcomes: dict[int, DeliveryOutcome] = {
+        each.seq: await _judge_missing_record(bank, mirror, each)
+        for each in claim.entries
+        if each.record not in records
     }
-    to_send = [p for p in claim.entries if p.record in records]
+    to_send = [each for each in claim.entries if each.record in records]
     if claim.stage == "sent":  # the answers were lost: ask what arrived
         states = await _fetch_states(mirror, to_send)
-        arrived = [p for p in to_send if states[p.record] is not None]
-        fates |= {p.seq: _judge_add(states[p.record], p, mirror) for p in arrived}
-        to_send = [p for p in to_send if states[p.record] is None]
+        arrived = [each for each in to_send if states[each.record] is not None]
+        outcomes |= {each.seq: _judge_add(states[each.record], each, mirror) for each in arrived}
+        to_send = [each for each in to_send if states[each.record] is None]
     # past the lease (the machine slept) others may have sent it, and even removed it again
     if to_send and mirror.now() < until - REMOTE_DELIVERY_SECONDS_MAX:
-        documents = [to_document(records[p.record], extract=mirror.extract) for p in to_send]
+        documents = [to_document(records[each.record], extract=mirror.extract) for each in to_send]
         answers = await mirror.remote.deliver(mirror.namespace, documents)
-        fates |= {p.seq: _judge_answer(answers.get(p.record, ""), p, mirror) for p in to_send}
-    return fates
+        outcomes |= {
+            each.seq: _judge_answer(answers.get(each.record, ""), each, mirror) for each in to_send
+        }
+    return outcomes
 
 
-def _judge_answer(answer: str | None, parcel: OutboxEntry, mirror: Mirror) -> DeliveryOutcome:
+def _judge_answer(answer: str | None, entry: OutboxEntry, mirror: Mirror) -> DeliveryOutcome:
     match answer:
         case None:
             return Accepted(mirror.now() + confirmation_delay(0))
         case "":  # not named in the answer: the next attempt asks whether it is there
             return RetryLater(mirror.now() + confirmation_delay(0))
-        case error if parcel.alone:
+        case error if entry.alone:
             return DeadLettered(error)
         case error:
             return RetryLater(mirror.now(), error, unsent=True, alone=True)
 
 
 async def _judge_missing_record(
-    bank: MemoryBank, mirror: Mirror, parcel: OutboxEntry
+    bank: MemoryBank, mirror: Mirror, entry: OutboxEntry
 ) -> DeliveryOutcome:
     """The record is forgotten, just being written, never written, or unreachable."""
-    if parcel.record in await mirror.outbox.gone():  # its delete comes next
+    if entry.record in await mirror.outbox.gone():  # its delete comes next
         return Dropped()
-    old = mirror.now() - parcel.noted_at > TEMPORARY_FILE_SECONDS_MAX
+    old = mirror.now() - entry.noted_at > TEMPORARY_FILE_SECONDS_MAX
     if old and await bank.records.ids():
         return Dropped()
-    unsent = parcel.stage == "new"
-    return RetryLater(mirror.now() + _retry_delay(parcel), "its record is not there", unsent=unsent)
+    unsent = entry.stage == "new"
+    return RetryLater(mirror.now() + _retry_delay(entry), "its record is not there", unsent=unsent)
 
 
 async def _confirm_adds(
-    mirror: Mirror, parcels: Sequence[OutboxEntry]
+    mirror: Mirror, entries: Sequence[OutboxEntry]
 ) -> dict[int, DeliveryOutcome]:
     """Whether the cloud has processed what it took. Listings lag: what one lacks is fetched."""
-    states: dict[RecordId, DocumentState | None] = {**await _list_states(mirror, parcels)}
-    states |= await _fetch_states(mirror, [p for p in parcels if p.record not in states])
-    return {p.seq: _judge_add(states[p.record], p, mirror) for p in parcels}
+    states: dict[RecordId, DocumentState | None] = {**await _list_states(mirror, entries)}
+    states |= await _fetch_states(mirror, [each for each in entries if each.record not in states])
+    return {each.seq: _judge_add(states[each.record], each, mirror) for each in entries}
 
 
-def _judge_add(state: DocumentState | None, parcel: OutboxEntry, mirror: Mirror) -> DeliveryOutcome:
+def _judge_add(state: DocumentState | None, entry: OutboxEntry, mirror: Mirror) -> DeliveryOutcome:
     match state:
         case "done":
             return Confirmed()
-        case "processing" if parcel.stage != "accepted":
+        case "processing" if entry.stage != "accepted":
             return Accepted(mirror.now() + confirmation_delay(0))
-        case "processing" if parcel.attempts < CONFIRM_ATTEMPTS_MAX:
-            return RetryLater(mirror.now() + confirmation_delay(parcel.attempts))
-        case _ if parcel.lost >= LOST_RESENDS_MAX:
+        case "processing" if entry.attempts < CONFIRM_ATTEMPTS_MAX:
+            return RetryLater(mirror.now() + confirmation_delay(entry.attempts))
+        case _ if entry.lost >= LOST_RESENDS_MAX:
             return DeadLettered("Supermemory took it, but could not process it.")
         case _:
-            return Vanished(mirror.now() + _retry_delay(parcel), "taken, but not there")
+            return Vanished(mirror.now() + _retry_delay(entry), "taken, but not there")
 
 
 async def _send_deletes(
-    mirror: Mirror, parcels: Sequence[OutboxEntry]
+    mirror: Mirror, entries: Sequence[OutboxEntry]
 ) -> dict[int, DeliveryOutcome]:
-    failed = await mirror.remote.erase(mirror.namespace, [p.record for p in parcels])
-    states = await _fetch_states(mirror, [p for p in parcels if p.record in failed])
-    fates: dict[int, DeliveryOutcome] = {}
-    for parcel in parcels:
-        if parcel.record not in failed:
-            fates[parcel.seq] = Accepted(mirror.now() + confirmation_delay(0))
-        elif states[parcel.record] is None:
-            fates[parcel.seq] = Confirmed()
+    failed = await mirror.remote.erase(mirror.namespace, [each.record for each in entries])
+    states = await _fetch_states(mirror, [each for each in entries if each.record in failed])
+    outcomes: dict[int, DeliveryOutcome] = {}
+    for entry in entries:
+        if entry.record not in failed:
+            outcomes[entry.seq] = Accepted(mirror.now() + confirmation_delay(0))
+        elif states[entry.record] is None:
+            outcomes[entry.seq] = Confirmed()
         else:
-            fates[parcel.seq] = RetryLater(
-                mirror.now() + _retry_delay(parcel), failed[parcel.record]
+            outcomes[entry.seq] = RetryLater(
+                mirror.now() + _retry_delay(entry), failed[entry.record]
             )
-    return fates
+    return outcomes
 
 
 async def _confirm_deletes(
-    mirror: Mirror, parcels: Sequence[OutboxEntry]
+    mirror: Mirror, entries: Sequence[OutboxEntry]
 ) -> dict[int, DeliveryOutcome]:
     """Looks twice: a document deleted while it is processed may come up again."""
-    states = await _list_states(mirror, parcels)
-    fates: dict[int, DeliveryOutcome] = {}
-    for parcel in parcels:
-        if parcel.record in states:
-            fates[parcel.seq] = Vanished(mirror.now(), "deleted, but still there")
-        elif parcel.attempts <= 1:
-            fates[parcel.seq] = RetryLater(mirror.now() + CONFIRM_SECONDS[-1])
+    states = await _list_states(mirror, entries)
+    outcomes: dict[int, DeliveryOutcome] = {}
+    for entry in entries:
+        if entry.record in states:
+            outcomes[entry.seq] = Vanished(mirror.now(), "deleted, but still there")
+        elif entry.attempts <= 1:
+            outcomes[entry.seq] = RetryLater(mirror.now() + CONFIRM_SECONDS[-1])
         else:
-            fates[parcel.seq] = Confirmed()
-    return fates
+            outcomes[entry.seq] = Confirmed()
+    return outcomes
 
 
 async def _list_states(
-    mirror: Mirror, parcels: Sequence[OutboxEntry]
+    mirror: Mirror, entries: Sequence[OutboxEntry]
 ) -> dict[RecordId, DocumentState]:
-    wanted = [MetadataCondition("memory_id", [parcel.record for parcel in parcels])]
+    wanted = [MetadataCondition("memory_id", [entry.record for entry in entries])]
     found = await mirror.remote.listing(mirror.namespace, wanted, 1)
     return {document.id: document.state for document in found.documents}
 
 
 async def _fetch_states(
-    mirror: Mirror, parcels: Sequence[OutboxEntry]
+    mirror: Mirror, entries: Sequence[OutboxEntry]
 ) -> dict[RecordId, DocumentState | None]:
     """The states, asked one by one, which is sure; None: the document is not there."""
-    found = await gather_all(mirror.remote.get(mirror.namespace, p.record) for p in parcels)
+    found = await gather_all(mirror.remote.get(mirror.namespace, each.record) for each in entries)
     return {
-        parcel.record: document.state if document else None
-        for parcel, document in zip(parcels, found, strict=True)
+        entry.record: document.state if document else None
+        for entry, document in zip(entries, found, strict=True)
     }
 
 

@@ -92,8 +92,8 @@ async def sync(
             await drain(bank, advance)
     except RemoteError as error:
         return await report_sync(workspace, pulled, str(error))
-    tally = await count_outboxes(workspace)
-    stopped = (tally.circuit.reason or _HELD) if tally.pending else ""
+    counts = await count_outboxes(workspace)
+    stopped = (counts.circuit.reason or _HELD) if counts.pending else ""
     return await report_sync(workspace, pulled, stopped)
 
 
@@ -130,9 +130,9 @@ async def _wait_for_work(workspace: Workspace, leaving: asyncio.Event) -> None:
         return
     seconds = DELIVERY_IDLE_SECONDS_MAX
     with suppress(MemoryMcpError):
-        tally = await count_outboxes(workspace)
-        if tally.next_due is not None:
-            due = max(tally.next_due, tally.circuit.paused_until) - mirror.now()
+        counts = await count_outboxes(workspace)
+        if counts.next_due is not None:
+            due = max(counts.next_due, counts.circuit.paused_until) - mirror.now()
             seconds = min(seconds, max(due, _PAUSE_SECONDS_MIN))
     await wait_for_first(mirror.wake.wait(), leaving.wait(), seconds=seconds)
     if mirror.wake.is_set() and not leaving.is_set():
