@@ -2,6 +2,7 @@
 import."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 from command_line import Run
 from doors import call
 from git_world import A, B, C, GitWorld, make_world, parted
-from real_git import commit_all, git
+from real_git import commit_all, git, make_repository
 
 from memory_mcp.config.settings import Settings
+from memory_mcp.disk import Disk
+from memory_mcp.storage.files.git import LocalGit
+from memory_mcp.storage.files.work_trees import WorkTrees
 
 pytestmark = [pytest.mark.files, pytest.mark.usefixtures("patient_git")]
 
@@ -187,3 +191,15 @@ async def test_an_update_replaces_no_memory_that_stands_elsewhere(
 
 async def _standings(w: GitWorld, text: str) -> list[str]:
     return [each.get("standing", "") for each in await w.search() if each["content"] == text]
+
+
+def test_a_branch_that_has_the_name_of_a_tag_is_not_gone(tmp_path: Path) -> None:
+    """Git then calls it heads/release for short; nobody is told that release itself is gone."""
+    folder = make_repository(tmp_path / "project")
+    git(folder, "tag", "release")
+    git(folder, "switch", "-q", "-c", "release")
+    commit_all(folder, "left")
+    git(folder, "switch", "-q", "main")
+    git(folder, "branch", "-q", "--force", "release", "refs/heads/main")
+    history = LocalGit(WorkTrees(folder, folder), folder / ".git", Disk(), os.environ)
+    assert history.list_left() == {}

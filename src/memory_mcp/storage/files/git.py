@@ -577,8 +577,7 @@ class LocalGit:
                 name = name[:SHORT] if name == step.old else name  # HEAD was detached
                 left.pop(name, None)
                 left[name] = step.old
-        listed = self._ask(["for-each-ref", "--format=%(refname:short)", "refs/heads"])
-        for name in listed.splitlines():
+        for name in self._list_branches():
             left.pop(name, None)
         there = self.find_known({*left.values()})
         apart = ["rev-list", "--not", "--branches", "HEAD", "--not", "--stdin"]
