@@ -247,7 +247,7 @@ async def read_memory(workspace: Workspace, form: _MemoryForm) -> Fields | Skipp
     try:
         found = await branches.get_memory(workspace, form.id)
     except UnknownMemoryError as error:
-        found, why = await _find_hidden(workspace, form.id), str(error)
+        found, why = await find_any(workspace, form.id), str(error)
         if found is None:
             raise
     if isinstance(found, Skipped):
@@ -268,8 +268,8 @@ async def read_memory(workspace: Workspace, form: _MemoryForm) -> Fields | Skipp
     }
 
 
-async def _find_hidden(workspace: Workspace, memory_id: str) -> Record | None:
-    """A memory that holds no more, asked for by its name; nothing else is shown so."""
+async def find_any(workspace: Workspace, memory_id: str) -> Record | None:
+    """The memory of that id, also one that holds no more, which is shown in no other way."""
     for bank in workspace.banks:
         record = await bank.records.get(RecordId(memory_id.strip().casefold()))
         if record is not None and record.recalled:
