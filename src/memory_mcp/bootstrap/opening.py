@@ -25,10 +25,10 @@ from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import gather_all, load_here_first, require_records_folder
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.frozen import frozen, mutable
-from memory_mcp.profile import find_time_zone, read_profile
+from memory_mcp.profile import read_profile
 from memory_mcp.render.block import Block, BudgetLine, Marker, Section, render_context
 from memory_mcp.render.outcomes import describe_unreadable
-from memory_mcp.render.profile import count_now_chars, render_profile_line
+from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.sections import (
     OPENING,
     SectionPlan,
@@ -40,6 +40,7 @@ from memory_mcp.render.sections import (
 from memory_mcp.render.since import make_bound, make_token
 from memory_mcp.text.truths import drop_outdated
 from memory_mcp.timeline.plans import require_branch
+from memory_mcp.zones import count_now_chars, find_time_zone
 
 _CANDIDATES_MAX: Final = 20
 """How many of each kind compete for the budget."""

@@ -1,6 +1,5 @@
-"""Render the user's profile as one line, and the present time where they are."""
+"""Render the user's profile as one line."""
 
-from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from memory_mcp.domain.normalise import cut
@@ -29,8 +28,6 @@ _PARTS: Final[tuple[tuple[ProfileField, str], ...]] = (
 )
 """The most useful first: they stay when the line is full. The time zone is in the now line."""
 
-_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 
 def render_profile_line(profile: Profile) -> str:
     """`User: Ada · answer in German · concise tone · Berlin · goals: …`, or nothing."""
@@ -46,14 +43,3 @@ def render_profile_line(profile: Profile) -> str:
             break
         line = cut(longer, PROFILE_CHARS_MAX)
     return line
-
-
-def render_now_line(now: datetime, zone: tzinfo | None = None, name: str = "") -> str:
-    """`Now: Saturday 2026-11-21 23:02 (Europe/Berlin)`; UTC without a zone."""
-    there = now.astimezone(zone or UTC)
-    return f"Now: {_DAYS[there.weekday()]} {there:%Y-%m-%d %H:%M} ({name if zone else 'UTC'})"
-
-
-def count_now_chars(name: str = "") -> int:
-    """The length of the longest now line of a zone: it is the same on every day."""
-    return len(f"Now: {max(_DAYS, key=len)} 2026-01-31 14:30 ({name or 'UTC'})")

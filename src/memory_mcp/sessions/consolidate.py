@@ -25,7 +25,7 @@ from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.hints import address
 from memory_mcp.patterns import compile_later
-from memory_mcp.profile import find_time_zone, read_profile
+from memory_mcp.profile import read_profile
 from memory_mcp.text.closeouts import (
     HISTORY_CATEGORY,
     build_consolidation_records,
@@ -35,6 +35,7 @@ from memory_mcp.text.closeouts import (
     join_lines,
 )
 from memory_mcp.words.dates import find_leading_date
+from memory_mcp.zones import find_time_zone
 
 _LOOKED_AT: Final = 20
 """Records of a session that are read to find its last consolidation and repeated entries."""
