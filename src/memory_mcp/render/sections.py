@@ -1,6 +1,7 @@
 """The sections of a context: which there are, in which order, and how much room each gets."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain.record import MEMORY_KINDS, Kind, Record
@@ -52,13 +53,20 @@ _NEWEST: Final = SectionPlan("newest", "Newest", weight=2)
 
 OPENING: Final = (_IDENTITY, _DECISIONS, _PREFERENCES, _LESSONS, _ISSUES_PART, _LATEST, _NEWEST)
 
-_REST: Final = SectionPlan(
-    "rest",
-    "Facts and what else is known",
-    ("fact", "event", "episode", "summary", "closeout", "resource", "checkpoint"),
+PAGE: Final = (
+    _IDENTITY,
+    replace(_PREFERENCES, weight=4),
+    replace(_LESSONS, weight=4),
+    replace(_DECISIONS, weight=5),
+    replace(_LATEST, weight=1),
+    replace(_ISSUES_PART, weight=3),
+    SectionPlan(
+        "rest",
+        "Facts and what else is known",
+        ("fact", "event", "episode", "summary", "closeout", "resource", "checkpoint"),
+        weight=4,
+    ),
 )
-
-PAGE: Final = (*OPENING[:-1], _REST)
 """For a page, which has more room: every kind."""
 
 WITH_TASK: Final = (
