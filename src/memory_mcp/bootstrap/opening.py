@@ -14,6 +14,7 @@ from memory_mcp.code import count_moved, make_marker
 from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
+from memory_mcp.domain.outcomes import find_latest_consolidation
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
@@ -34,7 +35,6 @@ from memory_mcp.render.sections import (
     SectionPlan,
     drop_bookkeeping,
     make_sections,
-    select_latest_consolidation,
     select_open_issues,
 )
 from memory_mcp.render.since import make_bound, make_token
@@ -175,7 +175,8 @@ async def collect_records(
             case "issues":
                 found[name] = select_open_issues(records)
             case "latest":
-                found[name] = select_latest_consolidation(records)
+                last = find_latest_consolidation(records)
+                found[name] = last.records if last else ()
             case "newest":
                 late = drop_bookkeeping(records)[:limit]
                 late = sorted(late, key=lambda r: (r.pinned, r.importance), reverse=True)
