@@ -1,6 +1,6 @@
 """Render the user's profile as one line."""
 
-from typing import Final
+from typing import Any, Final
 
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.profile import Profile, ProfileField
@@ -43,3 +43,12 @@ def render_profile_line(profile: Profile) -> str:
             break
         line = cut(longer, PROFILE_CHARS_MAX)
     return line
+
+
+def render_profile_facts(profile: Profile) -> list[dict[str, Any]]:
+    """Field by field, with the memory that each rests on and those that one was drawn from."""
+    return [
+        {"field": each.fact.field, "value": each.fact.value, "memoryId": each.memory_id,
+         "from": list(each.sources)}
+        for each in profile.entries
+    ]  # fmt: skip
