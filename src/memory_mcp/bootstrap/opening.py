@@ -87,7 +87,7 @@ class SectionRecords:
         return min(ends, default=None)
 
 
-async def build_bootstrap(workspace: Workspace, budget_tokens: int | None = None) -> Block:
+async def build_bootstrap(workspace: Workspace) -> Block:
     """The text that opens a session, without a nudge and without the time.
 
     Raises:
@@ -97,8 +97,7 @@ async def build_bootstrap(workspace: Workspace, budget_tokens: int | None = None
     collected = await collect_records(workspace, frame.view, OPENING)
     await add_notices(workspace, frame, collected)
     sections = make_sections(OPENING, collected.found)
-    budget_tokens = budget_tokens or workspace.policy.opening.bootstrap_tokens
-    return render_in_frame(frame, sections, budget_tokens)
+    return render_in_frame(frame, sections, workspace.policy.opening.bootstrap_tokens)
 
 
 def render_in_frame(
