@@ -17,6 +17,7 @@ from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, describe_unknown
+from memory_mcp.fence import enclose
 from memory_mcp.frozen import frozen
 from memory_mcp.render.block import Block, Section, render_context
 from memory_mcp.render.outcomes import render_head, render_preview
@@ -156,13 +157,12 @@ async def _render_review_backtrack(workspace: Workspace, arguments: Arguments) -
         else:
             if isinstance(preview, Skipped):
                 return preview.reason
-            fenced = render_context([render_preview(preview)], (), 0).text
+            fenced = enclose(render_preview(preview))
             return _REVIEW.format(to=to, preview=fenced, token=preview.token)
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
         return report.reason
-    head = render_context([render_head(report)], (), 0).text
-    return _WHERE_TO.format(unknown=unknown, head=head)
+    return _WHERE_TO.format(unknown=unknown, head=enclose(render_head(report)))
 
 
 async def _render_review_stale(workspace: Workspace, _arguments: Arguments) -> str:
