@@ -68,6 +68,16 @@ class AmbiguousIdError(InvalidRequestError):
         )
 
 
+def describe_unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """`No prompt 'clos'. Did you mean 'close'? Known: close, start.`."""
+    from difflib import get_close_matches  # noqa: PLC0415  # few calls end so
+
+    choices = list(known)
+    near = get_close_matches(name, choices, n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{what} {name!r}.{guess} Known: {', '.join(choices) or 'none'}."
+
+
 class UnknownMemoryError(InvalidRequestError):
     """No memory of that id is visible from here; `why` says why, if that is known.
 

@@ -71,6 +71,11 @@ def disarm(text: str) -> str:
     return "".join(chars)
 
 
+def enclose(text: str) -> str:
+    """The text within the fence, with nothing in it that reads as the fence."""
+    return "\n".join([OPEN, *filter(None, [disarm(text)]), CLOSE])
+
+
 def _find_fences(text: str) -> Iterator[int]:
     """The offsets of the brackets that begin what reads as a fence."""
     if (

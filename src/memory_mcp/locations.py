@@ -51,6 +51,19 @@ def find_state_home(environment: Mapping[str, str], home: str = "") -> str:
     return os.path.join(named or _find_base("~/.local/state", environment), _APPLICATION)
 
 
+def find_login(environment: Mapping[str, str]) -> str:
+    """The name that the user logged in with, as `getpass.getuser` finds it, which loads slowly."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        if user := environment.get(name):
+            return user
+    try:
+        import pwd  # noqa: PLC0415  # not on Windows, and rarely needed
+
+        return pwd.getpwuid(os.getuid())[0]
+    except (ImportError, KeyError, OSError, AttributeError):  # no login in a container or service
+        return "default"
+
+
 def find_data_home(environment: Mapping[str, str]) -> str:
     """The folder of the user's own data, where MEMORY_HOME is not set."""
     named = environment.get("XDG_DATA_HOME", "") if sys.platform != "win32" else ""

@@ -6,8 +6,6 @@ lost, never the memory.
 """
 
 from collections.abc import Collection, Sequence
-from datetime import timedelta, timezone, tzinfo
-from re import fullmatch
 from typing import Final
 
 from memory_mcp.domain.deduplication import find_rejection
@@ -36,6 +34,7 @@ from memory_mcp.text.profile import (
     read_facts_of_memory,
     suggest_user_scope,
 )
+from memory_mcp.zones import find_time_zone
 
 _FACTS: Final = Filters(category=PROFILE_CATEGORY, kinds=frozenset({"fact"}), durable=True)
 _SPEAKING: Final = Filters(kinds=SPEAKING_KINDS, durable=True)
@@ -137,22 +136,6 @@ async def find_rejected_facts(workspace: Workspace, record: Record) -> dict[Prof
         return {}
     facts = read_facts_of_memory(record)
     return await _find_rejected(workspace.user, facts, _make_view(workspace))
-
-
-def find_time_zone(name: str) -> tzinfo | None:
-    """The time zone of that name, if this machine knows it: `Europe/Berlin`, `UTC`, `UTC+2`."""
-    if offset := fullmatch(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?", name):
-        sign, hours, minutes = offset.groups()
-        away = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return timezone(away if sign == "+" else -away, name) if away < timedelta(days=1) else None
-    if not name:
-        return None
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  # few users have set a time zone
-
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):  # none of that name, no name at all, or a folder
-        return None
 
 
 async def _update_profile(

@@ -297,7 +297,7 @@ def test_a_hook_imports_nothing_but_the_standard_library(project: Path) -> None:
     assert {name for name in loaded if name.startswith("memory_mcp.")} == {
         "memory_mcp.__main__", "memory_mcp.hooks.run", "memory_mcp.hooks", "memory_mcp.rendered",
         "memory_mcp.locations", "memory_mcp.config_files", "memory_mcp.safe_files",
-        "memory_mcp.fence", "memory_mcp.patterns",
+        "memory_mcp.fence", "memory_mcp.patterns", "memory_mcp.zones",
         *(f"memory_mcp.hooks.{each}" for each in ("files", "opening", "place", "transcript")),
     }  # fmt: skip
 

@@ -161,7 +161,7 @@ def test_no_hint_leaves_a_secret_out() -> None:
     for sample in (*TUNED, *TUNED_HARMLESS, *HELD_OUT.secrets, *HELD_OUT.harmless):
         lowered = sample.text.lower()
         for rule in RULES:
-            if re.search(rule.pattern, sample.text, re.ASCII):
+            if rule.pattern.search(sample.text):
                 assert any(hint in lowered for hint in rule.hints), (rule, sample)
 
 

@@ -2,6 +2,7 @@
 
 import getpass
 import re
+import sys
 import traceback
 from ipaddress import ip_network
 from pathlib import Path
@@ -263,10 +264,13 @@ def test_toolsets_add_up() -> None:
 def test_a_machine_without_logins_has_a_user_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Containers run as a number without a name."""
 
-    def nobody() -> str:
-        raise KeyError("uid not found: 12345")
+    def nobody(uid: int) -> str:
+        raise KeyError(f"uid not found: {uid}")
 
-    monkeypatch.setattr(getpass, "getuser", nobody)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    if sys.platform != "win32":
+        monkeypatch.setattr("pwd.getpwuid", nobody)
     assert read_settings({}).user == "default"
 
 

@@ -14,7 +14,7 @@ from memory_mcp.disk import Disk
 from memory_mcp.errors import InvalidRequestError, ModelUnavailableError
 from memory_mcp.models.forms import CONFIG, Form, find_form, load_form
 from memory_mcp.models.install import ModelStore
-from memory_mcp.models.local import TOKENIZER, WEIGHTS, LocalModel, hash_file
+from memory_mcp.models.local import MANIFEST, TOKENIZER, WEIGHTS, LocalModel, hash_file
 
 pytestmark = pytest.mark.anyio
 
@@ -206,6 +206,18 @@ def test_where_it_came_from_is_written_down(tmp_path: Path) -> None:
     assert listed.title == "from a folder; the whole is the mean of the states"
     assert store.remove("mine") is True
     assert [each.name for each in store.kept()] == ["minilm"]
+
+
+def test_a_damaged_one_is_made_anew_from_its_folder(tmp_path: Path) -> None:
+    """It has no recipe: its name alone fetches nothing."""
+    store = ModelStore(tmp_path / "models", Disk())
+    store.add_folder(tiny_folder(tmp_path / "mine"), "", silent)
+    (store.folder("mine") / MANIFEST).write_text("{", "utf-8")
+    listed = {each.name: each for each in store.kept()}["mine"]
+
+    assert listed.problem.endswith(
+        "`memory-mcp models add FOLDER` makes it anew from the vendor's folder 'mine'."
+    )
 
 
 @pytest.mark.parametrize(

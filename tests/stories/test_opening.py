@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from memory_mcp import branches, memories, sessions
 from memory_mcp.config.settings import Settings
+from memory_mcp.domain.outcomes import find_latest_consolidation
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.engine.workspace import Policy, Workspace
@@ -37,7 +38,7 @@ from memory_mcp.render.block import (
     fill_listings,
     render_context,
 )
-from memory_mcp.render.sections import select_latest_consolidation, select_open_issues, share_room
+from memory_mcp.render.sections import select_open_issues, share_room
 
 pytestmark = pytest.mark.anyio
 
@@ -234,16 +235,18 @@ def test_the_latest_consolidation_is_one_sessions(scribed: Scribe) -> None:
         scribed.clock.advance(timedelta(minutes=1))
         return scribed.record(key or "other", kind="summary", key=key)
 
+    def latest(records: list[Record]) -> list[Record]:
+        found = find_latest_consolidation(records)
+        return found.records if found else []
+
     old = [summary("gardener:shop:a:checkpoint"), summary("gardener:shop:a:insights")]
     new = [summary(f"gardener:shop:b:{part}") for part in ("checkpoint", "insights", "final")]
     other = summary("")
 
-    assert select_latest_consolidation([*old, *new, other]) == [new[2], new[1]]
-    assert select_latest_consolidation([*new[1:2], *old]) == old, (
-        "insights alone say not where it stands"
-    )
-    assert select_latest_consolidation(new[1:2]) == [new[1]]
-    assert select_latest_consolidation([other]) == []
+    assert latest([*old, *new, other]) == [new[2], new[1]]
+    assert latest([*new[1:2], *old]) == old, "insights alone say not where it stands"
+    assert latest(new[1:2]) == [new[1]]
+    assert latest([other]) == []
 
 
 def test_issues_are_told_from_other_closeouts(scribed: Scribe) -> None:

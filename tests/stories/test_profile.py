@@ -31,10 +31,10 @@ from memory_mcp.domain.record import Draft, Record
 from memory_mcp.domain.search import Filters, View
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
-from memory_mcp.profile import find_time_zone
 from memory_mcp.render.block import Block
 from memory_mcp.render.outcomes import render_receipt
-from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_now_line, render_profile_line
+from memory_mcp.render.profile import PROFILE_CHARS_MAX, render_profile_line
+from memory_mcp.zones import find_time_zone, render_now_line
 
 pytestmark = pytest.mark.anyio
 
@@ -710,7 +710,7 @@ def test_the_line_is_one_and_bounded_whatever_is_known() -> None:
 )
 def test_the_time_is_that_of_the_user_or_utc(zone: str, said: str) -> None:
     """A model that says "good morning" at night was told the wrong time."""
-    assert render_now_line(NOW, find_time_zone(zone), zone) == said
+    assert render_now_line(NOW, zone) == said
 
 
 def test_a_city_stands_for_a_time_zone_only_where_that_is_certain() -> None:

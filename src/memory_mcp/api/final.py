@@ -27,8 +27,7 @@ async def export_final_memory(
 
     Raises:
         InvalidRequestError: the files cannot have these names, a link or another file stands in
-            the way, or memory
-            is off.
+            the way, or memory is off.
         UnknownTargetError: no such node.
     """
     if markdown_name.casefold() == json_name.casefold():  # one file where case does not count

@@ -14,6 +14,7 @@ from memory_mcp.code import count_moved, make_marker
 from memory_mcp.domain.comparisons import Comparisons
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import cut, pluralise
+from memory_mcp.domain.outcomes import find_latest_consolidation
 from memory_mcp.domain.record import DURABLE_KINDS, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, View, Wanted
 from memory_mcp.domain.timeline import Head, Timeline
@@ -25,21 +26,21 @@ from memory_mcp.engine.phases import find_phase
 from memory_mcp.engine.records import gather_all, load_here_first, require_records_folder
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.frozen import frozen, mutable
-from memory_mcp.profile import find_time_zone, read_profile
+from memory_mcp.profile import read_profile
 from memory_mcp.render.block import Block, BudgetLine, Marker, Section, render_context
 from memory_mcp.render.outcomes import describe_unreadable
-from memory_mcp.render.profile import count_now_chars, render_profile_line
+from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.sections import (
     OPENING,
     SectionPlan,
     drop_bookkeeping,
     make_sections,
-    select_latest_consolidation,
     select_open_issues,
 )
 from memory_mcp.render.since import make_bound, make_token
 from memory_mcp.text.truths import drop_outdated
 from memory_mcp.timeline.plans import require_branch
+from memory_mcp.zones import count_now_chars, find_time_zone
 
 _CANDIDATES_MAX: Final = 20
 """How many of each kind compete for the budget."""
@@ -86,7 +87,7 @@ class SectionRecords:
         return min(ends, default=None)
 
 
-async def build_bootstrap(workspace: Workspace, budget_tokens: int | None = None) -> Block:
+async def build_bootstrap(workspace: Workspace) -> Block:
     """The text that opens a session, without a nudge and without the time.
 
     Raises:
@@ -96,8 +97,7 @@ async def build_bootstrap(workspace: Workspace, budget_tokens: int | None = None
     collected = await collect_records(workspace, frame.view, OPENING)
     await add_notices(workspace, frame, collected)
     sections = make_sections(OPENING, collected.found)
-    budget_tokens = budget_tokens or workspace.policy.opening.bootstrap_tokens
-    return render_in_frame(frame, sections, budget_tokens)
+    return render_in_frame(frame, sections, workspace.policy.opening.bootstrap_tokens)
 
 
 def render_in_frame(
@@ -174,7 +174,8 @@ async def collect_records(
             case "issues":
                 found[name] = select_open_issues(records)
             case "latest":
-                found[name] = select_latest_consolidation(records)
+                last = find_latest_consolidation(records)
+                found[name] = last.records if last else ()
             case "newest":
                 late = drop_bookkeeping(records)[:limit]
                 late = sorted(late, key=lambda r: (r.pinned, r.importance), reverse=True)

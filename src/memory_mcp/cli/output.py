@@ -227,7 +227,7 @@ def fit_lines(lines: Iterable[str]) -> str:
 def can_show(signs: str) -> bool:
     """Whether stdout can show these signs: a terminal in another locale than UTF-8 may not.
 
-    Files and pipes are UTF-8 (`use_utf8`), and so is the console of Windows.
+    Files and pipes are UTF-8 (`prepare_streams`), and so is the console of Windows.
     """
     encoding = sys.stdout.encoding or "utf-8"
     if sys.stdout.isatty() and sys.platform != "win32":

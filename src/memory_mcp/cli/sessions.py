@@ -22,7 +22,7 @@ from memory_mcp.render.outcomes import (
     render_phases,
     render_receipt,
 )
-from memory_mcp.render.profile import render_profile_line
+from memory_mcp.render.profile import render_profile_facts, render_profile_line
 from memory_mcp.text.closeouts import make_consolidation
 
 _BUDGET: Final = whole_within(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)
@@ -64,15 +64,7 @@ def _profile_fields(known: Profile) -> Fields:
     return {
         "success": True,
         "line": render_profile_line(known),
-        "facts": [
-            {
-                "field": entry.fact.field,
-                "value": entry.fact.value,
-                "memoryId": entry.memory_id,
-                "from": list(entry.sources),
-            }
-            for entry in known.entries
-        ],
+        "facts": render_profile_facts(known),
         "timeZone": known.zone or None,
         "impliedBy": known.value("city") if known.implied_zone else None,
         "message": (

@@ -1,11 +1,10 @@
 """`memory-mcp token`: add a token for a client over HTTP, list them, revoke one."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memory_mcp.cli.arguments import parse_time
 from memory_mcp.cli.commands import Subcommand, add_actions
 from memory_mcp.cli.inputs import UsageError
 from memory_mcp.cli.output import Fields, Output
@@ -13,7 +12,8 @@ from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.fields import normalise_name
 from memory_mcp.domain.record import format_time
-from memory_mcp.errors import InvalidRequestError
+from memory_mcp.domain.spans import parse_span
+from memory_mcp.errors import InvalidRequestError, quote
 from memory_mcp.patterns import compile_later
 from memory_mcp.server.tokens import (
     Identity,
@@ -23,8 +23,6 @@ from memory_mcp.server.tokens import (
     open_tokens,
 )
 
-_AGE: Final = compile_later(r"([1-9][0-9]{0,4})([hdw])")
-_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 _NOT_IN_NAMES: Final = compile_later(r"[^a-z0-9_-]+")
 
 
@@ -114,12 +112,13 @@ def parse_expiry(text: str) -> datetime:
     Raises:
         ArgumentTypeError: it is neither.
     """
-    if found := _AGE.fullmatch(text):
-        return datetime.now(UTC) + timedelta(**{_UNITS[found[2]]: int(found[1])})
     try:
-        return parse_time(text)
-    except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"{error}; or how long it lasts, like 90d") from None
+        return parse_span("time", text, datetime.now(UTC), 1)
+    except InvalidRequestError:
+        raise ArgumentTypeError(
+            f"{quote(text)} is no time; write it like 2026-12-31 or 2026-12-31T18:00+01:00; or how "
+            "long it lasts, like 90d"
+        ) from None
 
 
 def _describe(stored: StoredToken, now: datetime) -> dict[str, Any]:

@@ -6,8 +6,8 @@ stdout, or a folder of Markdown; inside a project it follows no link.
 
 import asyncio
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import aclosing, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -34,16 +34,17 @@ from memory_mcp.formats.claude_md import CLAUDE_FILES
 from memory_mcp.formats.importers import read_source
 from memory_mcp.formats.own import is_export_head, parse_export_head
 from memory_mcp.formats.sources import SOURCES
-from memory_mcp.locations import find_untrusted_roots
 from memory_mcp.render.moved import render_move_fields, render_move_text
 from memory_mcp.render.outcomes import render_import, render_import_text
-from memory_mcp.safe_files import UnsafeFileError, read_start, refuse_links
+from memory_mcp.safe_files import read_start, refuse_links
 from memory_mcp.shutdown import run_to_end
 from memory_mcp.storage.files.imports import read_material
+from memory_mcp.storage.files.reports import explain_links, make_guarded_disk
 
 _STDIN: Final = "-"
 _STDOUT: Final = "-"
 _HEAD_BYTES: Final = 8_000
+_OTHER_FOLDER: Final = "Name the folder that is meant itself, or another one."
 _SCOPES: Final = (*get_args(Reach), "both", "all")
 
 Write = Callable[[str], object]
@@ -108,11 +109,9 @@ async def export(workspace: Workspace, args: Namespace) -> Output | Skipped:
         return await _export_final(workspace, args)
     form = _choose_format(args.target, args.format)
     path = None if args.target == _STDOUT else find_target(args.target)
-    disk = Disk()
-    if path is not None:  # outside of any project all links on the way are the user's choice
-        around = find_untrusted_roots(str(path), str(args.project_dir or ""))
-        disk.roots = tuple(Path(root) for root in around)
-    with _explain_links(args.target):
+    # outside of any project all links on the way are the user's choice
+    disk = make_guarded_disk(path, str(args.project_dir or "")) if path else Disk()
+    with explain_links(args.target, _OTHER_FOLDER):
         if path is not None:
             for root in disk.roots:
                 refuse_links(str(root), str(path / own.INDEX_NAME if form == "markdown" else path))
@@ -171,21 +170,6 @@ async def _write_export(
             else:
                 await _write_folder(disk, path, chosen, records)
     return written
-
-
-@contextmanager
-def _explain_links(target: str) -> Generator[None]:
-    """Say of a link in a project that it is not written through, and what to do."""
-    try:
-        yield
-    except (UnsafeFileError, StoreUnavailableError) as error:
-        link = error if isinstance(error, UnsafeFileError) else error.__cause__
-        if not isinstance(link, UnsafeFileError):
-            raise
-        raise InvalidRequestError(
-            f"{target!r} is not written: {link.filename}: {link.why}. Name the folder that is "
-            "meant itself, or another one."
-        ) from error
 
 
 def _export_output(

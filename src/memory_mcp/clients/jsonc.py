@@ -35,7 +35,7 @@ _NUMBER: Final = compile_later(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-
 _WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
 _DEPTH_MAX: Final = 200
 """Deeper than any configuration; Python's own stack allows it."""
-_BYTE_ORDER_MARK: Final = "\ufeff"
+BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 def _refuse_constant(name: str) -> float:
@@ -106,7 +106,7 @@ class JsonDocument(NamedTuple):
 
 def is_blank(text: str) -> bool:
     """Whether there is nothing in the text, a byte order mark aside."""
-    return not text.removeprefix(_BYTE_ORDER_MARK).strip(" \t\r\n")
+    return not text.removeprefix(BYTE_ORDER_MARK).strip(" \t\r\n")
 
 
 @lru_cache(maxsize=4)  # one edit reads few texts, but again and again
@@ -139,7 +139,7 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.at = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
+        self.at = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
         self.kind = ""
         self.piece = ""
         self.extra: int | None = None
@@ -193,10 +193,8 @@ class _Scanner:
         if not path and self.piece in ("{", "[") and (plain := self._read_plain()):
             return plain
         match self.kind, self.piece:
-            case "sign", "{":
-                return self._read_object(depth, path)
-            case "sign", "[":
-                return self._read_array(depth, path)
+            case "sign", "{" | "[":
+                return self._read_members(depth, path)
             case "string", _:
                 data: Json = self._read_string()
             case "word", word if word in _WORDS:
@@ -226,54 +224,39 @@ class _Scanner:
         self._next()
         return JsonNode(start, self.at, data, members)
 
-    def _read_object(self, depth: int, path: tuple[str | int, ...]) -> JsonNode:
+    def _read_members(self, depth: int, path: tuple[str | int, ...]) -> JsonNode:
+        """An object or a list."""
         start = self.at
-        self._next()
+        is_list = self._next() == "["
         members: list[JsonMember] = []
         last = self.skip_gap()
-        while self.piece != "}":
+        while self.piece != ("]" if is_list else "}"):
             if members and members[-1].comma is None:
-                raise self.refuse(f"a comma is missing after {members[-1].key!r}")
-            members.append(self._read_member(depth, path, last))
-            last = self.skip_gap() if members[-1].comma is not None else members[-1].after
+                where = "in a list" if is_list else f"after {members[-1].key!r}"
+                raise self.refuse(f"a comma is missing {where}")
+            before, at = last, self.at
+            key = len(members) if is_list else self._read_key()
+            value = self.read_value(depth + 1, path[1:] if path[:1] == (key,) else ())
+            last = self.skip_gap()
+            comma = self._expect(",", "") if self.piece == "," else None
+            members.append(JsonMember(key, at, value, before, last, comma))
+            last = last if comma is None else self.skip_gap()
         if members and (comma := members[-1].comma) is not None:
             self._note_extra(comma)
         self._next()
-        data: Json = {str(member.key): member.value.data for member in members}
+        items = [member.value.data for member in members]
+        data: Json = items if is_list else {str(m.key): m.value.data for m in members}
         return JsonNode(start, self.at, data, tuple(members), last)
 
-    def _read_member(self, depth: int, path: tuple[str | int, ...], before: JsonGap) -> JsonMember:
-        start = self.at
+    def _read_key(self) -> str:
+        """The key of a member, up to its value."""
         if self.kind != "string":
             raise self.refuse(f"a key in quotes is missing before {self.piece or 'the end'!r}")
         key = self._read_string()
         self.skip_gap()
         self._expect(":", f"a colon is missing after {key!r}")
         self.skip_gap()
-        value = self.read_value(depth + 1, path[1:] if path[:1] == (key,) else ())
-        after = self.skip_gap()
-        comma = self._expect(",", "") if self.piece == "," else None
-        return JsonMember(key, start, value, before, after, comma)
-
-    def _read_array(self, depth: int, path: tuple[str | int, ...]) -> JsonNode:
-        start = self.at
-        self._next()
-        members: list[JsonMember] = []
-        last = self.skip_gap()
-        while self.piece != "]":
-            if members and members[-1].comma is None:
-                raise self.refuse("a comma is missing in a list")
-            at, number = self.at, len(members)
-            value = self.read_value(depth + 1, path[1:] if path[:1] == (number,) else ())
-            after = self.skip_gap()
-            comma = self._expect(",", "") if self.piece == "," else None
-            members.append(JsonMember(number, at, value, last, after, comma))
-            last = self.skip_gap() if comma is not None else after
-        if members and (comma := members[-1].comma) is not None:
-            self._note_extra(comma)
-        self._next()
-        items = [member.value.data for member in members]
-        return JsonNode(start, self.at, items, tuple(members), last)
+        return key
 
 
 class NotAnObjectError(InvalidRequestError):

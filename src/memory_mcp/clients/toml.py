@@ -13,12 +13,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from memory_mcp.clients.jsonc import Json, NotAnObjectError, Path
+from memory_mcp.clients.jsonc import BYTE_ORDER_MARK, Json, NotAnObjectError, Path, is_blank
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.patterns import compile_later
 
 _Edit = Callable[[str, Path, Json], str]
-_BYTE_ORDER_MARK: Final = "\ufeff"
 _TOKEN: Final = compile_later(
     r'''
     (?P<text>"""(?:\\.|[^\\])*?"{3,5}(?!") | \'\'\'.*?\'{3,5}(?!\')
@@ -45,11 +44,6 @@ class NotEditableError(InvalidRequestError):
         super().__init__(f"its {where} cannot be written without touching the rest")
 
 
-def is_blank(text: str) -> bool:
-    """Whether there is nothing in the text, a byte order mark aside."""
-    return not text.removeprefix(_BYTE_ORDER_MARK).strip(" \t\r\n")
-
-
 def read_data(text: str) -> Json:
     """What the text says.
 
@@ -57,7 +51,7 @@ def read_data(text: str) -> Json:
         NotTomlError: it is no TOML.
     """
     try:
-        return tomllib.loads(text.removeprefix(_BYTE_ORDER_MARK))
+        return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
     except tomllib.TOMLDecodeError as error:
         what, _, where = str(error).rpartition(" (at ")
         line = re.match(r"line (\d+)", where)
@@ -135,7 +129,7 @@ def _put(data: Json, path: Path, value: Json) -> Json:
 
 def _try_edits(text: str, edits: tuple[_Edit, ...], path: Path, value: Json, wanted: Json) -> str:
     """The text after the first edit that says what is wanted, with the line ends of the text."""
-    bare = text.removeprefix(_BYTE_ORDER_MARK)
+    bare = text.removeprefix(BYTE_ORDER_MARK)
     for edit in edits:
         with suppress(Exception):  # tomlkit fails in many ways on a form that it does not know
             after = edit(bare, path, value)

@@ -58,7 +58,7 @@ def load_settings(
     environment = {**(os.environ if environment is None else environment), **(overrides or {})}
 
     def load(*files: ConfigFile) -> LoadedSettings:
-        settings = read_settings(environment, files=files)
+        settings = read_settings(environment, files)
         if project:
             settings = replace(settings, project_dir=project)
         return LoadedSettings(settings, select_given(environment, files), files)

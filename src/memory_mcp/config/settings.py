@@ -41,7 +41,7 @@ from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
 from memory_mcp.errors import SettingError
 from memory_mcp.frozen import frozen
-from memory_mcp.locations import find_data_home, find_state_home
+from memory_mcp.locations import find_data_home, find_login, find_state_home
 
 CLIENT_VARIABLES: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME",
@@ -378,15 +378,12 @@ def may_stand_in(setting: str, whose: Whose) -> bool:
 
 
 def read_settings(
-    environment: Mapping[str, str] | None = None,
-    overrides: Mapping[str, str] | None = None,
-    files: Sequence[ConfigFile] = (),
+    environment: Mapping[str, str] = os.environ, files: Sequence[ConfigFile] = ()
 ) -> Settings:
     """The settings of this process. A wrong one falls back by itself, and leaves a warning.
 
     `files` are the files of settings, the one that counts least first.
     """
-    environment = {**(os.environ if environment is None else environment), **(overrides or {})}
     warnings: list[str] = []
     refused: list[RefusedSetting] = []
     fields: dict[str, Any] = {}
@@ -565,7 +562,7 @@ def _read_all(given: AllGiven) -> Settings:
             fields[row.field] = row.parse(given[row.name])
             if fields == {"enabled": False}:
                 return Settings(enabled=False)
-    own: dict[str, Any] = {"user": _find_login()}
+    own: dict[str, Any] = {"user": find_login(os.environ)}
     groups: dict[str, dict[str, Any]] = {}
     for path, value in fields.items():
         group, _, field = path.rpartition(".")
@@ -652,10 +649,9 @@ def _require_order(merging: MergePolicy, given: AllGiven) -> None:
             raise given[upper].error(f"at least {lower} ({least:g})")
 
 
-def read_client_variables(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
+def read_client_variables(environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """The variables that say where clients keep their configuration."""
-    variables = os.environ if environment is None else environment
-    return {name: variables[name] for name in CLIENT_VARIABLES if variables.get(name)}
+    return {name: environment[name] for name in CLIENT_VARIABLES if environment.get(name)}
 
 
 def find_home_folder(settings: Settings) -> Path:
@@ -676,12 +672,3 @@ def add_toolsets(settings: Settings, names: str) -> Settings:
     """
     more = v.parse_choices(*TOOLSETS)(GivenSetting("--toolsets", names))
     return replace(settings, toolsets=tuple(dict.fromkeys((*settings.toolsets, *more))))
-
-
-def _find_login() -> str:
-    import getpass  # noqa: PLC0415  # only where no user is set
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # no login name in a container or service
-        return "default"

@@ -3,7 +3,7 @@
 An expected outcome is a value here; only what the caller cannot have expected is an error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, Self
@@ -98,6 +98,45 @@ class Consolidation:
     final: bool = False
     summary: Record | None = None
     insights: Record | None = None
+
+    @property
+    def records(self) -> list[Record]:
+        """What is true now, then what was learnt."""
+        return [record for record in (self.summary, self.insights) if record]
+
+
+ConsolidationRole = Literal["checkpoint", "insights", "final"]
+
+
+def find_consolidation_role(record: Record) -> ConsolidationRole | None:
+    """The part of a consolidation that a record is; None for other records."""
+    if record.kind != "summary" or not record.key.startswith("gardener:"):
+        return None
+    match record.key.rpartition(":")[2]:
+        case "checkpoint" | "insights" | "final" as role:
+            return role
+        case _:
+            return None
+
+
+def find_latest_consolidation(summaries: Iterable[Record]) -> Consolidation | None:
+    """That of the session which last said what is true now, with what it learnt.
+
+    Insights alone count only while no session has said that.
+    """
+    newest = sorted(filter(find_consolidation_role, summaries), key=lambda r: r.id, reverse=True)
+    stated = [each for each in newest if find_consolidation_role(each) != "insights"]
+    if not newest:
+        return None
+    last = (stated or newest)[0]
+    key = f"{last.key.rpartition(':')[0]}:insights"
+    learnt = (each for each in newest if each.key == key)
+    return Consolidation(
+        session=last.origin.session,
+        final=find_consolidation_role(last) == "final",
+        summary=last if stated else None,
+        insights=next(learnt, None),
+    )
 
 
 @frozen

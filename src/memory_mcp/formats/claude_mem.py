@@ -4,10 +4,10 @@ The ids in it count the rows of one machine's database. So an observation is ide
 claude-mem itself does: by its session, its title and its moment.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from memory_mcp.domain.transfer import (
     ForeignMemory,
@@ -20,11 +20,12 @@ from memory_mcp.formats.values import (
     Fields,
     ParsedItem,
     as_fields,
+    as_items,
     as_text,
     as_texts,
     as_time,
     collect,
-    is_markdown,
+    find_text,
     parse_json,
     try_json,
 )
@@ -42,10 +43,7 @@ _HEADINGS: Final = {
 
 def matches(material: SourceMaterial) -> bool:
     """Whether it is the object that the export writes."""
-    document = material.documents[0]
-    if material.folder or is_markdown(document.name):
-        return False
-    names = as_fields(try_json(document.text, '"observations"')).keys()
+    names = as_fields(try_json(find_text(material), '"observations"')).keys()
     return "observations" in names and not names.isdisjoint(("sessions", "summaries", "prompts"))
 
 
@@ -59,23 +57,18 @@ def read(material: SourceMaterial) -> ParsedSource:
 
 def _read_document(document: SourceFile) -> Iterator[ParsedItem]:
     export = as_fields(parse_json(document.text, document.name))
-    for number, item in enumerate(_list_items(export, "observations"), 1):
+    for number, item in enumerate(as_items(export.get("observations")), 1):
         yield _read_observation(as_fields(item), f"observation {number}", document)
-    for number, item in enumerate(_list_items(export, "summaries"), 1):
+    for number, item in enumerate(as_items(export.get("summaries")), 1):
         yield _read_summary(as_fields(item), f"summary {number}", document)
-    for number, item in enumerate(_list_items(export, "sessions"), 1):
+    for number, item in enumerate(as_items(export.get("sessions")), 1):
         fields = as_fields(item)
         if any(as_text(fields.get(name)) for name in ("learned", "completed")):
             yield _read_summary(fields, f"session {number}", document)
         else:
             yield LeftOutItem(f"session {number}", "says when a session was, and nothing else")
-    for number, _ in enumerate(_list_items(export, "prompts"), 1):
+    for number, _ in enumerate(as_items(export.get("prompts")), 1):
         yield LeftOutItem(f"prompt {number}", "is what was typed, and no memory of it")
-
-
-def _list_items(export: Fields, name: str) -> Sequence[Any]:
-    value = export.get(name)
-    return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType]  # JSON
 
 
 def _read_observation(fields: Fields, where: str, document: SourceFile) -> ParsedItem:

@@ -21,7 +21,7 @@ from memory_mcp.formats.values import (
     as_texts,
     as_time,
     collect,
-    is_markdown,
+    find_text,
     parse_json,
     try_json,
 )
@@ -37,11 +37,9 @@ _KNOWN: Final = {
 
 def matches(material: SourceMaterial) -> bool:
     """Whether the value holds memories of the form that mem0 gives."""
-    document = material.documents[0]
-    if material.folder or is_markdown(document.name) or claude_mem.matches(material):
-        return False
-    items = map(as_fields, _list_items(try_json(document.text, '"memory"', '"data"'))[:20])
-    return any(
+    value = try_json(find_text(material), '"memory"', '"data"')
+    items = map(as_fields, _list_items(value)[:20])
+    return not claude_mem.matches(material) and any(
         isinstance(fields.get("memory"), str)
         or ("id" in fields and isinstance(fields.get("data"), str))
         for fields in items

@@ -24,7 +24,7 @@ from memory_mcp.formats.values import (
     as_items,
     as_text,
     collect,
-    is_markdown,
+    find_text,
     try_json,
 )
 from memory_mcp.patterns import compile_later
@@ -36,12 +36,10 @@ _WITHIN: Final = r"[\w-]"
 
 def matches(material: SourceMaterial) -> bool:
     """Whether the first line that is not blank is an entity or a relation; or it is a graph."""
-    document = material.documents[0]
-    if material.folder or is_markdown(document.name):
-        return False
-    if _find_graph(document.text):
+    text = find_text(material)
+    if _find_graph(text):
         return True
-    first = next((line for line in document.text.split("\n") if line.strip()), "")
+    first = next((line for line in text.split("\n") if line.strip()), "")
     fields = as_fields(try_json(first, ""))
     return fields.get("type") in ("entity", "relation") and "content" not in fields
 

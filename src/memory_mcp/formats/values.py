@@ -104,6 +104,12 @@ def is_markdown(name: str) -> bool:
     return name.casefold().endswith(_MARKDOWN)
 
 
+def find_text(material: SourceMaterial) -> str:
+    """The text of a single file that is not Markdown; '' of anything else."""
+    document = material.documents[0]
+    return "" if material.folder or is_markdown(document.name) else document.text
+
+
 def as_fields(value: object) -> Fields:
     """The fields of an object; none of anything else."""
     return cast("Fields", value) if isinstance(value, Mapping) else {}

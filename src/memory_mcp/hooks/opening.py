@@ -1,7 +1,7 @@
 """The text that opens a session: the rendered bootstrap if still valid, and the present time."""
 
 import os
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime
 from typing import Final
 
 from memory_mcp import rendered
@@ -9,6 +9,7 @@ from memory_mcp.fence import CLOSE, OPEN, holds_fence
 from memory_mcp.hooks.place import Place
 from memory_mcp.locations import find_git_dir_around, resolve_path
 from memory_mcp.patterns import compile_later
+from memory_mcp.zones import render_now_line
 
 CONTEXT_UNITS_MAX: Final = 9_600
 """Claude Code shows a text of at most 10,000 units of UTF-16; a sentence may follow this one."""
@@ -23,9 +24,7 @@ COMPACTED: Final = (
 )
 
 _HEAD_FILE: Final = "memory-head.json"
-_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ID: Final = compile_later(r"\[([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]")
-_OFFSET: Final = compile_later(r"(?:UTC|GMT)\s?([+-])(\d{1,2})(?::(\d\d))?")
 
 
 def render_opening(place: Place) -> str:
@@ -38,7 +37,9 @@ def render_opening(place: Place) -> str:
     text = found["text"].strip()
     if not _is_fenced(text):  # only data is printed
         return ASK_FIRST
-    return _close_fence(text.removesuffix(CLOSE).rstrip(), _render_now_line(found["zone"]))
+    return _close_fence(
+        text.removesuffix(CLOSE).rstrip(), render_now_line(datetime.now(UTC), found["zone"])
+    )
 
 
 def find_shown_ids(text: str) -> list[str]:
@@ -100,25 +101,3 @@ def _close_fence(text: str, now: str) -> str:
 def _utf16_units(text: str) -> int:
     """The length as JavaScript counts: a character beyond 16 bits counts twice."""
     return len(text) + sum(char > "\uffff" for char in text)
-
-
-def _render_now_line(zone: str) -> str:
-    """The same as `render.profile.render_now_line`."""
-    there = _parse_zone(zone)
-    now = datetime.now(there or UTC)
-    return f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({zone if there else 'UTC'})"
-
-
-def _parse_zone(name: str) -> tzinfo | None:
-    if not name:
-        return None
-    if offset := _OFFSET.fullmatch(name):
-        sign, hours, minutes = offset.groups()
-        away = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return timezone(away if sign == "+" else -away) if away < timedelta(days=1) else None
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  # few users have set a time zone
-
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):  # no such zone, no name of one, or a folder
-        return None

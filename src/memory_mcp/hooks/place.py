@@ -13,6 +13,7 @@ from memory_mcp.config_files import ConfigFileError, find_user_file, name_key, r
 from memory_mcp.locations import (
     STATE_FOLDER,
     explain_unusable_folder,
+    find_login,
     find_machine_folder,
     find_main_folder,
     find_project,
@@ -89,7 +90,7 @@ def find_place(environment: Mapping[str, str], event: Mapping[str, Any]) -> Plac
         machine=find_machine_folder(state_home, state, project) if state else "",
         branch=branch if _is_name(branch) else "main",
         interval=_parse_interval(get("MEMORY_CHECKPOINT_INTERVAL")),
-        user=_make_printable(get("MEMORY_USER") or _find_user(environment)),
+        user=_make_printable(get("MEMORY_USER") or find_login(environment)),
         home=_make_printable(home),
         work_tree=work_tree,
         project=project,
@@ -142,19 +143,6 @@ def _full_path(path: str, environment: Mapping[str, str] | None = None) -> str:
     project = (environment or {}).get("CLAUDE_PROJECT_DIR", "").strip()
     path = os.path.join(os.path.expanduser(project), os.path.expanduser(path))
     return os.path.abspath(path)
-
-
-def _find_user(environment: Mapping[str, str]) -> str:
-    """The same as `getpass.getuser`, which takes long to import."""
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        if user := environment.get(name):
-            return user
-    try:
-        import pwd  # noqa: PLC0415  # not on Windows, and rarely needed
-
-        return pwd.getpwuid(os.getuid())[0]
-    except (ImportError, KeyError, OSError, AttributeError):
-        return "default"
 
 
 def _make_printable(value: str) -> str:

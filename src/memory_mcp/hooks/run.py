@@ -31,7 +31,7 @@ from memory_mcp.hooks.files import (
 )
 from memory_mcp.hooks.opening import ASK_FIRST, COMPACTED, find_shown_ids, render_opening
 from memory_mcp.hooks.place import Place, find_place
-from memory_mcp.hooks.transcript import is_transcript, read_left_turns
+from memory_mcp.hooks.transcript import is_transcript, read_field, read_left_turns
 
 _REMINDER: Final = (
     "{} turns have passed since the last consolidation or reminder. Call the memory tool "
@@ -82,7 +82,7 @@ def _handle(name: str) -> _Answer:
     place = find_place(os.environ, event)
     if not place.enabled:
         return {}
-    session = _text(event, "session_id")
+    session = read_field(event, "session_id")
     if place.machine and session and not _begins_server(name, event):
         place = place.on(read_session(place.machine, session).get("branch"))
     return EVENTS[name](place, event)
@@ -96,7 +96,7 @@ def _begins_server(name: str, event: _Event) -> bool:
 def _session_start(place: Place, event: _Event) -> _Answer:
     """Answer with the bootstrap, again after a compaction; note the memories in it as shown."""
     text = render_opening(place)
-    session = _text(event, "session_id")
+    session = read_field(event, "session_id")
     writing = bool(place.machine) and not place.meta
     if event.get("source") == "compact" and writing:  # the hook with the summary runs after this
         text = f"{text}\n{COMPACTED}"
@@ -110,8 +110,8 @@ def _session_start(place: Place, event: _Event) -> _Answer:
 
 def _post_compact(place: Place, event: _Event) -> _Answer:
     """Leave the summary of the conversation in the inbox."""
-    summary = _text(event, "compact_summary").strip()
-    session = _text(event, "session_id")
+    summary = read_field(event, "compact_summary").strip()
+    session = read_field(event, "session_id")
     if place.meta or not place.machine or not summary:
         return {}
     event = {"event": "post-compact", "session": session, "branch": place.branch}
@@ -123,7 +123,7 @@ def _stop(place: Place, event: _Event) -> _Answer:
     """Count the turn, and ask for a consolidation when one is due."""
     if place.meta or not place.machine or event.get("stop_hook_active"):
         return {}
-    session = _text(event, "session_id")
+    session = read_field(event, "session_id")
     noted = read_session(place.machine, session)
     turns = _count_of(noted, "turns") + 1
     asked = min(_count_of(noted, "asked"), turns)
@@ -136,7 +136,7 @@ def _stop(place: Place, event: _Event) -> _Answer:
 
 def _note_rewind(place: Place, event: _Event, session: str, noted: str) -> str:
     """Leave an event if the user went back since the noted prompt; the newest prompt."""
-    path = _text(event, "transcript_path")
+    path = read_field(event, "transcript_path")
     trees = (place.project, place.work_tree)
     if not is_transcript(path, session, trees, place.client):
         return noted
@@ -156,7 +156,7 @@ def _session_end(place: Place, event: _Event) -> _Answer:
 
     The transcript is checked here: only the client's environment says where it keeps them.
     """
-    session, transcript = _text(event, "session_id"), _text(event, "transcript_path")
+    session, transcript = read_field(event, "session_id"), read_field(event, "transcript_path")
     if place.meta or not place.machine or not os.path.lexists(transcript):
         return {}
     if not is_transcript(transcript, session, (place.project, place.work_tree), place.client):
@@ -165,7 +165,7 @@ def _session_end(place: Place, event: _Event) -> _Answer:
             f"{os.path.join(place.client, 'projects')!r}, or lies in the work tree: it is not read"
         )
     ended = {"event": "session-end", "session": session, "branch": place.branch}
-    reason = _text(event, "reason")
+    reason = read_field(event, "reason")
     leave_event(place.machine, {**ended, "transcript_path": transcript, "reason": reason})
     return {}
 
@@ -197,11 +197,6 @@ def _parse_event(data: bytes) -> _Event:
     if isinstance(found, dict):
         return cast("_Event", found)
     raise ValueError("what came on stdin is no event: no JSON object in UTF-8")
-
-
-def _text(event: _Event, name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _context(event: str, text: str) -> _Answer:

@@ -195,10 +195,10 @@ def _walk_up(known: Mapping[str, TranscriptEntry], uuid: str) -> Iterable[Transc
 def _make_entry(fields: _Fields, line: bytes) -> TranscriptEntry:
     result = fields.get("type") == "user" and "toolUseResult" in fields
     return TranscriptEntry(
-        uuid=_text(fields, "uuid"),
+        uuid=read_field(fields, "uuid"),
         # a compaction cuts the chain for the model, not for us
-        parent=_text(fields, "parentUuid") or _text(fields, "logicalParentUuid"),
-        at=_text(fields, "timestamp"),
+        parent=read_field(fields, "parentUuid") or read_field(fields, "logicalParentUuid"),
+        at=read_field(fields, "timestamp"),
         prompt=fields.get("type") == "user" and _is_prompt(fields),
         beside=bool(fields.get("isSidechain")),
         sums_up=bool(fields.get("summarizeMetadata")),
@@ -221,6 +221,7 @@ def _is_prompt(fields: _Fields) -> bool:
     return isinstance(content, str)
 
 
-def _text(fields: _Fields, name: str) -> str:
+def read_field(fields: _Fields, name: str) -> str:
+    """The text of a field; '' where there is none."""
     value = fields.get(name)
     return value if isinstance(value, str) else ""

@@ -23,9 +23,9 @@ from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.layers.selecting import ARCHIVE, CORE, EVENTS, find_successor
 from memory_mcp.search import search_memories
 from memory_mcp.search.truths import mark_hits
+from memory_mcp.text.drafts import check_tags
 from memory_mcp.text.layers import (
     check_core_key,
-    check_tags,
     read_archival,
     read_core,
     read_core_change,

@@ -24,7 +24,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.layers.nodes import write_node
 from memory_mcp.layers.reading import load_core, search_archival, search_events
 from memory_mcp.layers.selecting import require_same_node
-from memory_mcp.text.layers import check_tags
+from memory_mcp.text.drafts import check_tags
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -23,9 +23,10 @@ from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.hints import name_id
 from memory_mcp.memories.beside import place_copy, place_update
-from memory_mcp.profile import find_time_zone, sync_profile
+from memory_mcp.profile import sync_profile
 from memory_mcp.text.drafts import build_rejection, build_tombstone, check_text, correct_record
 from memory_mcp.text.profile import parse_correction
+from memory_mcp.zones import find_time_zone
 
 _HOLDS_AGAIN: Final = "This was rejected on {:%Y-%m-%d} ({}); now it holds again."
 

@@ -134,7 +134,9 @@ def find_newest(home: Path) -> str:
 
 def suggest_adding(folder: Path) -> str:
     """The remedy for a model that cannot be used; one without a recipe came from a folder."""
-    return f"`memory-mcp models add {folder.name}` makes it anew."
+    if folder.name == MINILM:
+        return f"`memory-mcp models add {MINILM}` makes it anew."
+    return f"`memory-mcp models add FOLDER` makes it anew from the vendor's folder {folder.name!r}."
 
 
 NO_EXTRA: Final = (

@@ -15,7 +15,7 @@ from memory_mcp.domain.limits import CHARS_PER_TOKEN
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.outcomes import REASON_SEPARATOR
 from memory_mcp.domain.record import Record
-from memory_mcp.fence import CLOSE, OPEN, disarm
+from memory_mcp.fence import CLOSE, OPEN, disarm, enclose
 from memory_mcp.frozen import frozen, mutable
 
 LINE_CHARS_MAX: Final = 320
@@ -284,8 +284,7 @@ def render_context(
         records_shown = sum(len(each.shown) for section, each in pairs if not section.facts)
         lines.append(frame.render_figure(figure, lines, budget_tokens, records_shown))
     # disarmed at once: a fence that is split over two lines or fields reads as one
-    within = disarm("\n".join([*lines[1:], *([now] if frame.now and now else [])]))
-    text = "\n".join([OPEN, *([within] if within else []), CLOSE])
+    text = enclose("\n".join([*lines[1:], *([now] if frame.now and now else [])]))
     shown = sum(len(each.shown) for each in (*firm, *listings))
     return Block(
         text=text,

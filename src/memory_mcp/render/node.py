@@ -11,7 +11,7 @@ from typing import Final, Literal
 from memory_mcp.domain.layers import ArchivalRecord, CoreEntry, NodeView, RecallEvent
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.resources import RESOURCE_INDEX_KEY
-from memory_mcp.fence import CLOSE, OPEN, disarm
+from memory_mcp.fence import CLOSE, OPEN, enclose
 from memory_mcp.frozen import frozen
 
 SectionName = Literal["resources", "core", "recall", "archival"]
@@ -90,7 +90,7 @@ def render_node(
     shares = share_room(needs, [section.weight for section in sections], room)
     filled = [_fill(each, share) for each, share in zip(sections, shares, strict=True)]
     lines = [line for shown, _ in filled for line in shown]
-    text = "\n".join([OPEN, disarm("\n".join(lines)), CLOSE]) if lines else ""
+    text = enclose("\n".join(lines)) if lines else ""
     logs = tuple(log for _, log in filled)
     return NodePrompt(text, RenderLog(view.node, budget_chars, len(text), logs))
 

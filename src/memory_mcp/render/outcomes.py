@@ -57,9 +57,9 @@ from memory_mcp.domain.record import Record, drop_empty, format_time
 from memory_mcp.domain.search import Hit, Passage
 from memory_mcp.domain.timeline import PhaseChange, PhaseHistory
 from memory_mcp.domain.transfer import ImportEffect, ImportReport
-from memory_mcp.fence import disarm
+from memory_mcp.fence import disarm, enclose
 from memory_mcp.hints import address, name_argument, name_decision, name_id, name_memory, name_step
-from memory_mcp.render.block import Block, render_context, render_line
+from memory_mcp.render.block import Block, render_line
 from memory_mcp.render.pages import render_paragraphs
 from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.reasons import describe_reasons
@@ -957,7 +957,7 @@ def _shorten_summary(text: str) -> str:
 
 def render_memory(record: Record) -> str:
     """The memory: what is known about it, then its text as it was written."""
-    return _fence("\n".join([*_render_metadata(record), "", record.content]))
+    return enclose("\n".join([*_render_metadata(record), "", record.content]))
 
 
 def _render_metadata(record: Record) -> Iterator[str]:
@@ -1014,7 +1014,7 @@ def render_checkpoint(whole: CheckpointDetails) -> str:
                 f"## {heading}",
                 *(f"- {_shorten_closed(r)} [{name_id(r.id)}]" for r in closed),
             ]
-    return _fence("\n".join(lines))
+    return enclose("\n".join(lines))
 
 
 def _shorten_closed(record: Record) -> str:
@@ -1030,7 +1030,7 @@ def render_profile(profile: Profile) -> str:
         keep = name_step("add_memory", content=..., kind="preference", scope="user")
         return f"Nothing is known of the user yet. What they say of themselves is kept by {keep}."
     facts = [f"- {entry.fact.line} [{name_id(entry.memory_id)}]" for entry in profile.entries]
-    return _fence("\n".join([render_profile_line(profile), "", *facts]))
+    return enclose("\n".join([render_profile_line(profile), "", *facts]))
 
 
 def render_history(happened: LineHistory) -> str:
@@ -1052,8 +1052,4 @@ def render_history(happened: LineHistory) -> str:
             f"(There is more before {before:%Y-%m-%d}: search_memories(until='{until}') "
             "with kind='checkpoint' or category='history'.)"
         )
-    return _fence("\n\n".join(lines))
-
-
-def _fence(text: str) -> str:
-    return render_context([text], (), 0).text
+    return enclose("\n\n".join(lines))

@@ -14,6 +14,7 @@ from memory_mcp.domain.record import Record
 from memory_mcp.domain.sessions import MEMORY_PAGE_BYTES_MAX, MEMORY_PAGE_LINES_MAX, PAGE_MARK
 from memory_mcp.patterns import compile_later
 from memory_mcp.render.block import Block, Listing, ListingLine, fill_listings, render_line
+from memory_mcp.render.sections import PAGE
 
 MARK: Final = f"{PAGE_MARK} and written anew: edits are lost. -->"
 
@@ -41,16 +42,6 @@ _HISTORY: Final = (
 )
 _PARAGRAPH_CHARS_MAX: Final = 2_000
 """A longer record is cut: the whole is one read away, by its id."""
-MEMORY_PARTS: Final[Mapping[str, tuple[str, int]]] = {
-    "identity": ("Identity", 2),
-    "preferences": ("Preferences and conventions", 4),
-    "lessons": ("Lessons", 4),
-    "decisions": ("Decisions that hold", 5),
-    "latest": ("Where the last session left off", 1),
-    "issues": ("Open issues", 3),
-    "rest": ("Facts and what else is known", 4),
-}
-"""The sections of MEMORY.md by name: heading and weight, the most important first."""
 
 
 def render_context_page(block: Block) -> str:
@@ -76,11 +67,11 @@ def render_memory_page(found: Mapping[str, Sequence[Record]], total: int, projec
     more = "\n_{} more: search_memories, or `memory-mcp search`._\n"
     seen: set[str] = set()
     listings: list[Listing] = []
-    for name, (heading, weight) in MEMORY_PARTS.items():
-        own = [record for record in found.get(name, ()) if record.id not in seen]
+    for part in PAGE:
+        own = [record for record in found.get(part.name, ()) if record.id not in seen]
         seen.update(record.id for record in own)
         lines = [ListingLine(escape_markdown(render_line(r)), f" [{r.id}]") for r in own]
-        listings.append(Listing(f"\n## {heading}", lines, weight))
+        listings.append(Listing(f"\n## {part.heading}", lines, part.weight))
     frame = f"{head}{more.format(total)}"
     room = MEMORY_PAGE_BYTES_MAX - _count_bytes(frame)
     lines_max = MEMORY_PAGE_LINES_MAX - frame.count("\n")

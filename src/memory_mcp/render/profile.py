@@ -1,7 +1,6 @@
-"""Render the user's profile as one line, and the present time where they are."""
+"""Render the user's profile as one line."""
 
-from datetime import UTC, datetime, tzinfo
-from typing import Final
+from typing import Any, Final
 
 from memory_mcp.domain.normalise import cut
 from memory_mcp.domain.profile import Profile, ProfileField
@@ -29,8 +28,6 @@ _PARTS: Final[tuple[tuple[ProfileField, str], ...]] = (
 )
 """The most useful first: they stay when the line is full. The time zone is in the now line."""
 
-_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 
 def render_profile_line(profile: Profile) -> str:
     """`User: Ada · answer in German · concise tone · Berlin · goals: …`, or nothing."""
@@ -48,12 +45,10 @@ def render_profile_line(profile: Profile) -> str:
     return line
 
 
-def render_now_line(now: datetime, zone: tzinfo | None = None, name: str = "") -> str:
-    """`Now: Saturday 2026-11-21 23:02 (Europe/Berlin)`; UTC without a zone."""
-    there = now.astimezone(zone or UTC)
-    return f"Now: {_DAYS[there.weekday()]} {there:%Y-%m-%d %H:%M} ({name if zone else 'UTC'})"
-
-
-def count_now_chars(name: str = "") -> int:
-    """The length of the longest now line of a zone: it is the same on every day."""
-    return len(f"Now: {max(_DAYS, key=len)} 2026-01-31 14:30 ({name or 'UTC'})")
+def render_profile_facts(profile: Profile) -> list[dict[str, Any]]:
+    """Field by field, with the memory that each rests on and those that one was drawn from."""
+    return [
+        {"field": each.fact.field, "value": each.fact.value, "memoryId": each.memory_id,
+         "from": list(each.sources)}
+        for each in profile.entries
+    ]  # fmt: skip

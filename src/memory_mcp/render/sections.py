@@ -1,6 +1,7 @@
 """The sections of a context: which there are, in which order, and how much room each gets."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain.record import MEMORY_KINDS, Kind, Record
@@ -21,7 +22,6 @@ _LABEL_WORDS_MAX: Final = 3
 
 _PHASE: Final = ":phase"
 _ISSUES: Final = ":issues"
-_GARDENER: Final = "gardener:"
 
 
 @frozen
@@ -52,13 +52,20 @@ _NEWEST: Final = SectionPlan("newest", "Newest", weight=2)
 
 OPENING: Final = (_IDENTITY, _DECISIONS, _PREFERENCES, _LESSONS, _ISSUES_PART, _LATEST, _NEWEST)
 
-_REST: Final = SectionPlan(
-    "rest",
-    "Facts and what else is known",
-    ("fact", "event", "episode", "summary", "closeout", "resource", "checkpoint"),
+PAGE: Final = (
+    _IDENTITY,
+    replace(_PREFERENCES, weight=4),
+    replace(_LESSONS, weight=4),
+    replace(_DECISIONS, weight=5),
+    replace(_LATEST, weight=1),
+    replace(_ISSUES_PART, weight=3),
+    SectionPlan(
+        "rest",
+        "Facts and what else is known",
+        ("fact", "event", "episode", "summary", "closeout", "resource", "checkpoint"),
+        weight=4,
+    ),
 )
-
-PAGE: Final = (*OPENING[:-1], _REST)
 """For a page, which has more room: every kind."""
 
 WITH_TASK: Final = (
@@ -111,23 +118,3 @@ def drop_bookkeeping(records: Sequence[Record]) -> list[Record]:
         and not (r.kind == "event" and r.key.endswith(_PHASE))
         and (r.kind != "checkpoint" or len(r.content.split()) > _LABEL_WORDS_MAX)
     ]
-
-
-def select_latest_consolidation(summaries: Sequence[Record]) -> list[Record]:
-    """The summary of the session that consolidated last, then its insights.
-
-    Insights alone count only while no session has a summary.
-    """
-    known = [record for record in summaries if record.key.startswith(_GARDENER)]
-    last = _newest(known, "checkpoint", "final") or _newest(known, "insights")
-    if last is None:
-        return []
-    session, _, _ = last.key.rpartition(":")
-    own = [record for record in known if record.key.rpartition(":")[0] == session]
-    summary = _newest(own, "checkpoint", "final")
-    return [record for record in (summary, _newest(own, "insights")) if record]
-
-
-def _newest(records: Sequence[Record], *parts: str) -> Record | None:
-    of_part = (record for record in records if record.key.rpartition(":")[2] in parts)
-    return max(of_part, key=lambda record: record.id, default=None)

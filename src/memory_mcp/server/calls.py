@@ -12,7 +12,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial, wraps
 from hashlib import sha256
 from typing import Any, Final, Literal, ParamSpec, TypeVar, cast
@@ -32,7 +31,7 @@ from memory_mcp.domain.input_form import InputForm
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import drop_empty
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError
+from memory_mcp.errors import ConflictError, InvalidRequestError, MemoryMcpError, describe_unknown
 from memory_mcp.text.drafts import check_branch
 
 P = ParamSpec("P")
@@ -156,14 +155,10 @@ class MemoryTool(Tool):
         return _add_note(answer, (*workspace.policy.warnings, *told))
 
     def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
-        known = list(self.fn_metadata.arg_model.model_fields)
+        known = self.fn_metadata.arg_model.model_fields
         for name in arguments:
             if name not in known:
-                guess = get_close_matches(name, known, n=1)
-                hint = f" Did you mean {guess[0]!r}?" if guess else ""
-                raise ToolError(
-                    f"{self.name} has no argument {name!r}.{hint} Known: {', '.join(known)}."
-                )
+                raise ToolError(describe_unknown(f"{self.name} has no argument", name, known))
 
     def _answer_error(self, why: str) -> CallToolResult:
         if self.answer_form == "prose":

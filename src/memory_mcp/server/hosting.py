@@ -26,7 +26,7 @@ from memory_mcp.server.http.tenants import MESSAGES, Tenant, TenantLimits, Tenan
 from memory_mcp.server.logs import log_without_content
 from memory_mcp.server.main import make_server
 from memory_mcp.server.observation import Calls
-from memory_mcp.server.tools import load_default_tools, load_toolset
+from memory_mcp.server.tools import load_tools
 from memory_mcp.shutdown import ENDING_SECONDS_MAX, end_on_signal, leave_at_once, leave_in_order
 
 _LOG: Final = logging.getLogger("memory_mcp")
@@ -76,7 +76,7 @@ def build_front(
 ) -> Front:
     """Everything that answers. Without an `authenticator` the process serves its own user."""
     by_stream = transport == "sse"
-    calls = Calls(_list_tool_names(settings))
+    calls = Calls(frozenset(tool.name for tool in load_tools(settings.toolsets)))
     embedder = build_embedder(settings) if authenticator else None
 
     async def close_shared() -> None:
@@ -102,11 +102,6 @@ def build_front(
         authenticator,
         Limits(per_minute=settings.http.per_minute, proxies=settings.http.proxies),
     )
-
-
-def _list_tool_names(settings: Settings) -> frozenset[str]:
-    sets = [load_default_tools(), *map(load_toolset, settings.toolsets)]
-    return frozenset(tool.name for tools in sets for tool in tools)
 
 
 def settings_of(settings: Settings, tenant: Tenant) -> Settings:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 from uuid import uuid4
 
@@ -25,7 +26,7 @@ from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.logs import LOG_LINE
 from memory_mcp.server.observation import Calls
 from memory_mcp.server.subscriptions import Subscriptions
-from memory_mcp.server.tools import load_default_tools, load_toolset
+from memory_mcp.server.tools import load_tools
 from memory_mcp.shutdown import end_with_client, leave_at_once
 from memory_mcp.text.drafts import check_branch
 
@@ -96,7 +97,7 @@ def make_server(
         leaving = asyncio.Event()
         # the order counts: `_end_tasks` waits for the first of them
         local = () if hosted else (_mirror, _work_off, bootstrap.keep_rendered)
-        works = (_catch_up if not hosted else _catch_up_silently, _encode,
+        works = (partial(_catch_up, renders=not hosted), _encode,
                  memories.keep_delivered, subscriptions.keep_notifying, *local)  # fmt: skip
         tasks = [asyncio.create_task(work(built.workspace, leaving)) for work in works]
         tasks.append(asyncio.create_task(built.keep_following(leaving)))
@@ -114,10 +115,7 @@ def make_server(
         "memory-mcp",
         version=__version__,
         instructions=INSTRUCTIONS + (_OF_TEAM if find_team(settings) else ""),
-        tools=[
-            *load_default_tools(),
-            *(t for name in settings.toolsets for t in load_toolset(name)),
-        ],
+        tools=[*load_tools(settings.toolsets)],
         lifespan=lifespan,
         log_level=settings.log_level,
         subscriptions=subscriptions.bus,
@@ -170,12 +168,7 @@ class _LeavingError(Exception):
     """The client is gone: catching up ends after the batch at hand, the next start goes on."""
 
 
-async def _catch_up_silently(workspace: Workspace, leaving: asyncio.Event) -> None:
-    """The same, without rendered files."""
-    await _catch_up(workspace, leaving, renders=False)
-
-
-async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, renders: bool = True) -> None:
+async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, renders: bool) -> None:
     """Adopt orphans beside the first answers, never before them."""
 
     def stop_between_batches(_done: int, _total: int) -> None:
@@ -186,9 +179,8 @@ async def _catch_up(workspace: Workspace, leaving: asyncio.Event, *, renders: bo
         try:
             await sessions.catch_up(workspace, stop_between_batches, render=False)
             changes = workspace.project.changes
-            if (
-                renders and changes.count == changes.shown
-            ):  # else all of it is rendered once the writes pause
+            # else all of it is rendered once the writes pause
+            if renders and changes.count == changes.shown:
                 for note in await bootstrap.render_if_stale(workspace):
                     _LOG.warning("%s", note)
         except MemoryMcpError as error:

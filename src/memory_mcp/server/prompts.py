@@ -4,9 +4,8 @@ No argument is required: a client that leaves one out would show its user an err
 Recalled text comes fenced as data. Asking for a prompt writes and moves nothing.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from difflib import get_close_matches
 from typing import Final
 
 from mcp_types import Prompt, PromptArgument
@@ -17,7 +16,8 @@ from memory_mcp.domain.limits import BRANCH_CHARS_MAX, CONTEXT_TOKENS_DEFAULT, Q
 from memory_mcp.domain.normalise import pluralise
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.errors import InvalidRequestError
+from memory_mcp.errors import InvalidRequestError, describe_unknown
+from memory_mcp.fence import enclose
 from memory_mcp.frozen import frozen
 from memory_mcp.render.block import Block, Section, render_context
 from memory_mcp.render.outcomes import render_head, render_preview
@@ -157,13 +157,12 @@ async def _render_review_backtrack(workspace: Workspace, arguments: Arguments) -
         else:
             if isinstance(preview, Skipped):
                 return preview.reason
-            fenced = render_context([render_preview(preview)], (), 0).text
+            fenced = enclose(render_preview(preview))
             return _REVIEW.format(to=to, preview=fenced, token=preview.token)
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
         return report.reason
-    head = render_context([render_head(report)], (), 0).text
-    return _WHERE_TO.format(unknown=unknown, head=head)
+    return _WHERE_TO.format(unknown=unknown, head=enclose(render_head(report)))
 
 
 async def _render_review_stale(workspace: Workspace, _arguments: Arguments) -> str:
@@ -250,17 +249,10 @@ async def render_prompt(workspace: Workspace, name: str, arguments: Arguments) -
     """
     prompts = {prompt.name: prompt for prompt in PROMPTS}
     if name not in prompts:
-        raise InvalidRequestError(_unknown_message("No prompt", name, prompts))
+        raise InvalidRequestError(describe_unknown("No prompt", name[:_ECHO_CHARS_MAX], prompts))
     prompt = prompts[name]
     for argument in arguments:
         if argument not in prompt.arguments:
-            message = _unknown_message(f"{name} has no argument", argument, prompt.arguments)
-            raise InvalidRequestError(message)
+            what, given = f"{name} has no argument", argument[:_ECHO_CHARS_MAX]
+            raise InvalidRequestError(describe_unknown(what, given, prompt.arguments))
     return await prompt.render(workspace, arguments)
-
-
-def _unknown_message(what: str, name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    guess = next(iter(get_close_matches(name, known, n=1)), "")
-    hint = f" Did you mean {guess!r}?" if guess else ""
-    return f"{what} {name[:_ECHO_CHARS_MAX]!r}.{hint} Known: {', '.join(known) or 'none'}."

@@ -524,6 +524,11 @@ def load_default_tools() -> tuple[MemoryTool, ...]:
     )
 
 
+def load_tools(toolsets: Sequence[str]) -> list[MemoryTool]:
+    """The default tools, and those of these toolsets."""
+    return [*load_default_tools(), *(tool for name in toolsets for tool in load_toolset(name))]
+
+
 @cache
 def load_toolset(name: str) -> tuple[MemoryTool, ...]:
     """The tools of a further toolset."""

@@ -13,6 +13,8 @@ from memory_mcp.domain.outcomes import (
     ConsolidationDraft,
     ConsolidationReceipt,
     Skipped,
+    find_consolidation_role,
+    find_latest_consolidation,
 )
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Filters, View
@@ -25,16 +27,16 @@ from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import MemoryMcpError, StoreError
 from memory_mcp.hints import address
 from memory_mcp.patterns import compile_later
-from memory_mcp.profile import find_time_zone, read_profile
+from memory_mcp.profile import read_profile
 from memory_mcp.text.closeouts import (
     HISTORY_CATEGORY,
     build_consolidation_records,
     check_consolidation,
-    find_consolidation_role,
     finish_consolidation,
     join_lines,
 )
 from memory_mcp.words.dates import find_leading_date
+from memory_mcp.zones import find_time_zone
 
 _LOOKED_AT: Final = 20
 """Records of a session that are read to find its last consolidation and repeated entries."""
@@ -118,25 +120,10 @@ async def latest_consolidation(workspace: Workspace, session: str = "") -> Conso
     Of all sessions, the one counts that last said what is true now; insights alone count only if
     no session has said that.
     """
-    view = await load_view(workspace)
-    if not session:
-        every = await _load_summaries(workspace, Filters(kinds=frozenset({"summary"})), view, _ALL)
-        if not every:
-            return None
-        stated = [record for record in every if find_consolidation_role(record) != "insights"]
-        session = (stated or every)[0].origin.session
-    own = await _load_summaries(
-        workspace, Filters(kinds=frozenset({"summary"}), session=session), view
-    )
-    if not own:
-        return None
-    summary = next((r for r in own if find_consolidation_role(r) in ("checkpoint", "final")), None)
-    return Consolidation(
-        session=session,
-        final=summary is not None and find_consolidation_role(summary) == "final",
-        summary=summary,
-        insights=next((r for r in own if find_consolidation_role(r) == "insights"), None),
-    )
+    kinds = Filters(kinds=frozenset({"summary"}), session=session or None)
+    most = _LOOKED_AT if session else _ALL
+    found = await _load_summaries(workspace, kinds, await load_view(workspace), most)
+    return find_latest_consolidation(found)
 
 
 class _LateError(Exception):

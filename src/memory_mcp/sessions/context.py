@@ -19,9 +19,7 @@ from memory_mcp.engine.records import describe_unindexed, gather_all, run_beside
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.fence import CLOSE, OPEN
-from memory_mcp.profile import find_time_zone
 from memory_mcp.render.block import Block, Section, count_tokens
-from memory_mcp.render.profile import render_now_line
 from memory_mcp.render.sections import (
     EPISODIC,
     OPENING,
@@ -37,6 +35,7 @@ from memory_mcp.sessions.capture import bring_up_captures
 from memory_mcp.sessions.delta import collect_changes
 from memory_mcp.sessions.nudges import bring_up_nudge
 from memory_mcp.trust.strangers import describe_strangers_once
+from memory_mcp.zones import render_now_line
 
 _UNTOLD = "What is new since {} cannot be told (something came late): this is the whole opening."
 _CLOUD = "What the cloud makes of it (derived, may be stale)"
@@ -76,7 +75,7 @@ async def memory_context(
     frame = await make_frame(workspace)
     _add_notes(frame, filter(None, [describe_unindexed(workspace)]), budget)
     _add_notes(frame, await describe_strangers_once(workspace), budget)
-    now = render_now_line(workspace.clock.now(), find_time_zone(frame.zone), frame.zone)
+    now = render_now_line(workspace.clock.now(), frame.zone)
     if moment:
         if delta := await collect_changes(workspace, frame, moment):
             return render_in_frame(*delta, budget, now)

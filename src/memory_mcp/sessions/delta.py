@@ -23,6 +23,7 @@ from memory_mcp.hints import name_step
 from memory_mcp.render.block import Section
 from memory_mcp.render.since import Since
 from memory_mcp.timeline.moves import fold_moves
+from memory_mcp.timeline.visibility import is_reachable
 
 CHANGES_MAX: Final = 2_000
 """Records since a moment that are read; after more of them, only the whole opening will do."""
@@ -149,7 +150,7 @@ async def _compare_bank(
     seen = await bank.index.visible(arrived, view)
     gone: set[RecordId] = set()
     for record in fresh:
-        if record.segment is None or record.segment in view.chain:
+        if is_reachable(record, view):
             # a forget's erasures are named; those of a backtrack are counted below
             gone |= {*record.supersedes, *(() if record.move else record.erases)}
     gone |= await _find_expired_between(bank, replace(view, now=min(then, view.now)), view)

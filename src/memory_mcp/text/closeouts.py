@@ -10,12 +10,18 @@ a key that names the session, and the newest of a session replaces the one befor
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Final, Literal
+from typing import Final
 
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.outcomes import Closeout, ConsolidationDraft
+from memory_mcp.domain.outcomes import (
+    Closeout,
+    ConsolidationDraft,
+    ConsolidationRole,
+    find_consolidation_role,
+    find_latest_consolidation,
+)
 from memory_mcp.domain.record import (
     Draft,
     Record,
@@ -97,8 +103,6 @@ def _build_part(
 HISTORY_CATEGORY: Final = "history"
 """The category of history entries."""
 
-ConsolidationRole = Literal["checkpoint", "insights", "final"]
-
 _SESSION: Final = compile_later(r"\S(?:[^\S\r\n]?\S)*")
 _DATE: Final = compile_later(r"\d{4}-\d\d-\d\d: ")
 
@@ -161,28 +165,16 @@ def list_insights(insights: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-def find_consolidation_role(record: Record) -> ConsolidationRole | None:
-    """The part of a consolidation that a record is; None for other records."""
-    if record.kind != "summary" or not record.key.startswith("gardener:"):
-        return None
-    match record.key.rpartition(":")[2]:
-        case "checkpoint" | "insights" | "final" as role:
-            return role
-        case _:
-            return None
-
-
 def finish_consolidation(
     request: ConsolidationDraft, known: Sequence[Record]
 ) -> ConsolidationDraft:
     """The consolidation that ends a session; without an update, the last one becomes final."""
     if not request.final or request.memory_update:
         return request
-    said = [
-        record for record in known if find_consolidation_role(record) in ("checkpoint", "final")
-    ]
-    last = max(said, key=lambda record: record.id, default=None)
-    return replace(request, memory_update=last.content) if last else request
+    last = find_latest_consolidation(known)
+    return (
+        replace(request, memory_update=last.summary.content) if last and last.summary else request
+    )
 
 
 def build_consolidation_records(

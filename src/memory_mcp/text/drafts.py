@@ -85,12 +85,7 @@ def check_draft(draft: Draft, now: datetime) -> None:
     check_text("content", draft.content, limits.CONTENT_CHARS_MAX)
     check_text("title", draft.title, limits.TITLE_CHARS_MAX, required=False)
     check_text("category", draft.category, limits.CATEGORY_CHARS_MAX, required=False)
-    if len(draft.tags) > limits.TAGS_MAX:
-        raise InvalidRequestError(
-            f"{len(draft.tags)} tags; the limit is {limits.TAGS_MAX}. Keep the telling ones."
-        )
-    for tag in draft.tags:
-        check_text("a tag", tag, limits.TAG_CHARS_MAX)
+    check_tags(draft.tags)
     if draft.kind not in WRITABLE_KINDS:
         choices = ", ".join(WRITABLE_KINDS)
         raise InvalidRequestError(f"kind is {draft.kind!r}; choose one of: {choices}.")
@@ -106,6 +101,22 @@ def check_draft(draft: Draft, now: datetime) -> None:
         raise InvalidRequestError(
             f"supersedes names {len(draft.supersedes)} memories; the limit is {limits.LINKS_MAX}."
         )
+
+
+def check_tags(tags: Sequence[str], most: int = limits.TAGS_MAX) -> tuple[str, ...]:
+    """The tags, each once.
+
+    Raises:
+        InvalidRequestError: there are too many, or one is too long.
+    """
+    each_once = tuple(dict.fromkeys(tags))
+    if len(each_once) > most:
+        raise InvalidRequestError(
+            f"{len(each_once)} tags; the limit is {most}. Keep the telling ones."
+        )
+    for tag in each_once:
+        check_text("a tag", tag, limits.TAG_CHARS_MAX)
+    return each_once
 
 
 def _check_expiry(at: datetime, now: datetime) -> None:

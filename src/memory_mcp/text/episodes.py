@@ -259,10 +259,6 @@ def _is_aside(turn: Turn, said: str, sort: ChatterClass | None) -> bool:
     return about_to or said.endswith(":")
 
 
-def _has_outcome(said: str) -> bool:
-    return matches("episodes", "outcome", said)
-
-
 def _rate_line(line: str) -> int:
     """3: something that lasts, 2: a request or an outcome, 1: the rest."""
     said = _drop_speaker(line)
@@ -270,7 +266,7 @@ def _rate_line(line: str) -> int:
     if not isinstance(worth, Chatter) and worth.sure:
         return 3
     asked = line.startswith("- user: ") and isinstance(worth, Chatter)
-    return 2 if asked or _has_outcome(said) else 1
+    return 2 if asked or matches("episodes", "outcome", said) else 1
 
 
 def _find_sort(said: str) -> ChatterClass | None:

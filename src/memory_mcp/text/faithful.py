@@ -161,7 +161,7 @@ def _split_words(text: str) -> Iterator[_Word]:
 
 
 def _split_contraction(bare: str) -> Iterator[_Word]:
-    """The word, or the two that an apostrophe composed_words one."""
+    """The word, or the two that an apostrophe made one."""
     folded = bare.casefold().removesuffix("'s")
     if folded == "cannot" or folded.endswith("n't"):
         verb = folded.removesuffix("n't").removesuffix("not").removesuffix("n")

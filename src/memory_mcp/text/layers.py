@@ -40,7 +40,7 @@ from memory_mcp.domain.record import (
 )
 from memory_mcp.domain.spans import parse_span
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.text.drafts import build_on_timeline, check_text, correct_record
+from memory_mcp.text.drafts import build_on_timeline, check_tags, check_text, correct_record
 
 EVENT_KINDS: Final[frozenset[Kind]] = frozenset({"event", "episode", "summary"})
 """Kinds of records that are events of a node; all are of the layer recall."""
@@ -100,20 +100,6 @@ def merge_unknown(fields: Meta, meta: Meta) -> Meta:
                 f"{meta[name]!r:.80}. Rename one. Nothing was written."
             )
     return {**fields, **meta}
-
-
-def check_tags(tags: Sequence[str], most: int = limits.TAGS_MAX) -> tuple[str, ...]:
-    """The tags, each once.
-
-    Raises:
-        InvalidRequestError: there are too many, or one is too long.
-    """
-    each_once = tuple(dict.fromkeys(tags))
-    if len(each_once) > most:
-        raise InvalidRequestError(f"{len(each_once)} tags; the limit is {most}. Keep the telling.")
-    for tag in each_once:
-        check_text("a tag", tag, limits.TAG_CHARS_MAX)
-    return each_once
 
 
 def build_core(write: CoreSet, place: RecordContext, replaces: Sequence[RecordId]) -> Record:

@@ -76,7 +76,7 @@ class SecretRule:
 
     name: str
     hints: tuple[str, ...]
-    pattern: str
+    pattern: re.Pattern[str]
     source: str
     extent: Extent
 
@@ -98,9 +98,8 @@ def _load_rule(row: Mapping[str, str], parts: Mapping[str, str]) -> SecretRule:
     else:
         pattern = fill(row["pattern"], parts)
         hints = _read_hints(row.get("hints"))
-    return SecretRule(
-        row["name"], hints, pattern, row["source"], EXTENTS[row.get("extent", "known")]
-    )
+    form = compile_later(pattern, re.ASCII)  # no letter of another alphabet equals one of a hint
+    return SecretRule(row["name"], hints, form, row["source"], EXTENTS[row.get("extent", "known")])
 
 
 def _read_hints(hints: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -114,15 +113,6 @@ def _read_hints(hints: str | Sequence[str] | None) -> tuple[str, ...]:
 def _list_hints() -> frozenset[str]:
     """The hints of all rules; several rules share most of them."""
     return frozenset(hint for rule in load_rules() for hint in rule.hints)
-
-
-@cache
-def _compile(pattern: str) -> re.Pattern[str]:
-    """Compiled with the first text that needs it, to keep the start quick.
-
-    ASCII only, so that no letter of another alphabet equals one of a hint in another case.
-    """
-    return re.compile(pattern, re.ASCII)
 
 
 def _find_all(text: str) -> Iterator[_Span]:
@@ -140,7 +130,7 @@ def _find_by_rules(text: str) -> Iterator[_Span]:
         if present.isdisjoint(rule.hints):
             continue
         done = 0
-        for match in _compile(rule.pattern).finditer(text):
+        for match in rule.pattern.finditer(text):
             span = None if match.start() < done else rule.extent(match)
             if span is not None:
                 done = span[1]

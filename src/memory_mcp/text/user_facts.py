@@ -34,14 +34,9 @@ class Phrase:
     """A pattern and the field of its value. `moves`: an earlier place no longer holds."""
 
     field: ProfileField
-    pattern: str
+    pattern: re.Pattern[str]
     holds: bool = True
     moves: bool = False
-
-    @property
-    def compiled(self) -> re.Pattern[str]:
-        """Compiled when a text first asks for it: most processes never do."""
-        return _compile(self.pattern)
 
 
 @frozen
@@ -135,7 +130,8 @@ def _build_phrases(row: Mapping[str, Any], parts: Mapping[str, str]) -> tuple[Ph
     """The phrase of a row; a row with labels makes `My city is …` and `My city is not …`."""
     if "labels" not in row:
         moves: bool = row.get("moves", False)
-        return (Phrase(row["field"], fill(row["pattern"], parts), row.get("holds", True), moves),)
+        form = compile_later(fill(row["pattern"], parts))
+        return (Phrase(row["field"], form, row.get("holds", True), moves),)
     value = fill(row["value"], parts)
     known = {
         **parts,
@@ -145,8 +141,8 @@ def _build_phrases(row: Mapping[str, Any], parts: Mapping[str, str]) -> tuple[Ph
         "end": fill(row.get("end", "{end}"), parts),
     }
     return (
-        Phrase(row["field"], fill("{what}{is}{value}{end}", known)),
-        Phrase(row["field"], fill(_DENIED, known), holds=False),
+        Phrase(row["field"], compile_later(fill("{what}{is}{value}{end}", known))),
+        Phrase(row["field"], compile_later(fill(_DENIED, known)), holds=False),
     )
 
 
@@ -154,11 +150,6 @@ def _any_of(listed: Iterable[str]) -> str:
     """Any of these words, the longest first."""
     ordered = sorted(map(re.escape, listed), key=lambda word: (-len(word), word))
     return f"(?i:{'|'.join(ordered)})"
-
-
-@cache
-def _compile(source: str) -> re.Pattern[str]:
-    return re.compile(source)
 
 
 _GOAL_CHARS_MAX: Final = 140
@@ -451,7 +442,7 @@ def _match_first(
 ) -> _Statement | None:
     """The first phrase that matches here with a value that fits its field."""
     for phrase in phrases:
-        found = phrase.compiled.match(sentence, start)
+        found = phrase.pattern.match(sentence, start)
         if found and (facts := read_facts(phrase, found, holds=holds)):
             return facts, found.end()
     return None

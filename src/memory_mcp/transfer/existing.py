@@ -20,6 +20,7 @@ from memory_mcp.errors import StoreError
 from memory_mcp.frozen import frozen
 from memory_mcp.search import list_disputes
 from memory_mcp.timeline.moves import fold_moves
+from memory_mcp.timeline.visibility import is_reachable
 
 FORGOTTEN: Final = "was forgotten here"
 
@@ -178,7 +179,7 @@ async def _find_successors(
     found: dict[RecordId, Record] = {}
     for bank in workspace.banks:
         async for record in bank.records.scan(await bank.records.ids()):
-            if record.segment is None or record.segment in inventory.view.chain:
+            if is_reachable(record, inventory.view):
                 found |= dict.fromkeys(hidden & set(record.supersedes), record)
     return found
 

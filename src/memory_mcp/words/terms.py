@@ -180,16 +180,17 @@ TERM_CHARS_MAX: Final = 64
 _MARKS: Final = r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
 _DEPENDENT: Final = (range(0x0900, 0x0E00), range(0x0E00, 0x10A0), range(0x1780, 0x1800))
 """Where vowels are marks on a letter: Indic scripts, Thai, Lao, Tibetan, Burmese, Khmer."""
-_UNSPACED: Final = (
-    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED: Final = compile_later(
+    r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+)"
 )
-_HAN: Final = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_HAN: Final = compile_later(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 _PIECE: Final = r"[cCfFjJ](?:\+\+|\#)|[{0}](?:(?:[{0}'\u2019.:/\\@&+-]|(?<=\d),(?=\d))*[{0}])?"
 """A stretch without spaces that begins and ends in a letter or digit."""
 _SYMBOL: Final = r"[\u2600-\u27bf\U0001f1e6-\U0001f3fa\U0001f400-\U0001faff]"
 """Pictures, but for the tone of a skin: each is a word of its own."""
+_ONE_SYMBOL: Final = compile_later(_SYMBOL)
 _ASCII_PIECE: Final = compile_later(_PIECE.format(r"\w"))
 """The same where no letter has a mark, compiled in a fifth of the time."""
 _DROPPED: Final = compile_later(rf"[{_MARKS}]")
@@ -257,7 +258,7 @@ def split_terms(piece: str) -> tuple[str, ...]:
         return (_PLUS[piece.lower()],)
     if _NUMBER.fullmatch(piece):
         return tuple(_split_number(piece))
-    if len(piece) == 1 and _compile(_SYMBOL).match(piece):
+    if len(piece) == 1 and _ONE_SYMBOL.match(piece):
         return (f"symbol{ord(piece):x}",)  # an index of words takes no other signs
     found: dict[str, None] = {}
     words = [part for part in _SEPARATOR.split(piece) if part.strip("'\u2019")]
@@ -302,20 +303,14 @@ def _split_word(word: str) -> Iterator[str]:
     word = "".join(halves)
     if not word:
         return
-    if not word.isascii() and (unspaced := _compile(rf"([{_UNSPACED}]+)")).search(word):
-        for run in filter(None, unspaced.split(unicodedata.normalize("NFKC", word))):
-            yield from _split_pairs(fold(run)) if unspaced.match(run) else _split_word(run)
+    if not word.isascii() and _UNSPACED.search(word):
+        for run in filter(None, _UNSPACED.split(unicodedata.normalize("NFKC", word))):
+            yield from _split_pairs(fold(run)) if _UNSPACED.match(run) else _split_word(run)
         return
     yield stem(fold(word))
     parts = _JOINT.split(word)
     if len(parts) > 1:
         yield from (stem(fold(part)) for part in parts)
-
-
-@cache
-def _compile(pattern: str) -> re.Pattern[str]:
-    """A pattern of many characters, once a text needs it: it takes as long as all others here."""
-    return re.compile(pattern)
 
 
 def _split_pairs(run: str) -> Iterator[str]:
@@ -325,4 +320,4 @@ def _split_pairs(run: str) -> Iterator[str]:
         return
     for at in range(len(run) - 1):
         yield run[at : at + 2]
-    yield from _compile(_HAN).findall(run)
+    yield from _HAN.findall(run)

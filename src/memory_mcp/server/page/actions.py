@@ -6,7 +6,8 @@ time. The answer names the action that takes it back; where there is none, the q
 """
 
 import hashlib
-from typing import Annotated, Any, Final, Literal, assert_never
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -26,7 +27,6 @@ from memory_mcp.domain.outcomes import (
 from memory_mcp.domain.record import Record, cut_title
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.lookup import require_memory
-from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.render.difference import compare_words
@@ -38,7 +38,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
     render_trust_report,
 )
-from memory_mcp.server.page.reads import describe_invalid
+from memory_mcp.server.page.reads import describe_invalid, find_any
 from memory_mcp.text.drafts import check_branch
 from memory_mcp.trust import report_trust, revoke_trust, trust_project
 
@@ -200,52 +200,14 @@ async def act(workspace: Workspace, action: Action) -> Fields:
     if action.branch:
         workspace = workspace.at(check_branch(action.branch))
     try:
-        fields = await _carry_out(workspace, action)
+        fields = await _HANDLERS[type(action)](workspace, action)
     except UnknownMemoryError:
-        if await _find_any(workspace, getattr(action, "memory_id", "")):
+        if await find_any(workspace, getattr(action, "memory_id", "")):
             raise InvalidRequestError(_NO_MORE) from None
         raise
     if action.branch and "undo" in fields:  # it is taken back where it was done
         fields["undo"] = {**fields["undo"], "branch": action.branch}
     return fields
-
-
-async def _carry_out(workspace: Workspace, action: Action) -> Fields:
-    match action:
-        case Backtrack() | Undo() | Decide():
-            return await _move(workspace, action)
-        case Correct() | Forget() | PutBack() | Pin() | CiteAgain():
-            return await _change(workspace, action)
-        case Review() | WithdrawReview() | Suggest() | SuggestAgain() | Trust():
-            return await _answer(workspace, action)
-        case _:
-            assert_never(action)
-
-
-async def _move(workspace: Workspace, action: Backtrack | Undo | Decide) -> Fields:
-    match action:
-        case Backtrack():
-            return await _backtrack(workspace, action)
-        case Undo():
-            return await _undo(workspace, action)
-        case Decide():
-            return await _decide(workspace, action)
-
-
-async def _change(
-    workspace: Workspace, action: Correct | Forget | PutBack | Pin | CiteAgain
-) -> Fields:
-    match action:
-        case Correct():
-            return await _correct(workspace, action)
-        case Forget():
-            return await _forget(workspace, action)
-        case PutBack():
-            return await _put_back(workspace, action)
-        case Pin():
-            return await _pin(workspace, action)
-        case CiteAgain():
-            return await _cite_again(workspace, action)
 
 
 async def _backtrack(workspace: Workspace, action: Backtrack) -> Fields:
@@ -368,20 +330,13 @@ async def _find_target(workspace: Workspace, action: Forget) -> Record:
     try:
         return await require_memory(workspace, action.memory_id, await load_view(workspace))
     except UnknownMemoryError:
-        if action.mode == "erase" and (found := await _find_any(workspace, action.memory_id)):
+        if action.mode == "erase" and (found := await find_any(workspace, action.memory_id)):
             return found
         raise
 
 
-async def _find_any(workspace: Workspace, memory_id: str) -> Record | None:
-    for bank in workspace.banks:
-        if (found := (await load_records(bank, [memory_id]))[:1]) and found[0].recalled:  # pyright: ignore[reportArgumentType]  # an id of the page
-            return found[0]
-    return None
-
-
 async def _put_back(workspace: Workspace, action: PutBack) -> Fields:
-    old = await _find_any(workspace, action.memory_id)
+    old = await find_any(workspace, action.memory_id)
     if old is None:
         raise UnknownMemoryError(action.memory_id)
     token = _make_token("put_back", old.id, action.instead)
@@ -427,27 +382,11 @@ async def _cite_again(workspace: Workspace, action: CiteAgain) -> Fields:
     return _answer_correction(done, old)
 
 
-async def _answer(
-    workspace: Workspace, action: Review | WithdrawReview | Suggest | SuggestAgain | Trust
-) -> Fields:
-    match action:
-        case Review():
-            return await _review(workspace, action)
-        case WithdrawReview():
-            return await _withdraw_review(workspace, action)
-        case Suggest():
-            return await _answer_suggestion(workspace, action)
-        case SuggestAgain():
-            return await _suggest_again(workspace, action)
-        case Trust():
-            return await _trust(workspace, action)
-
-
 _WAITS_AGAIN: Final = "It waits for your word again."
 
 
 async def _review(workspace: Workspace, action: Review) -> Fields:
-    record = await _find_any(workspace, action.memory_id)
+    record = await find_any(workspace, action.memory_id)
     if record is None:
         raise InvalidRequestError(f"No memory {action.memory_id!r:.64} waits for your word.")
     said = (
@@ -466,7 +405,7 @@ async def _review(workspace: Workspace, action: Review) -> Fields:
 
 
 async def _withdraw_review(workspace: Workspace, action: WithdrawReview) -> Fields:
-    record = await _find_any(workspace, action.memory_id)
+    record = await find_any(workspace, action.memory_id)
     if record is None:
         raise UnknownMemoryError(action.memory_id)
     said = f"Take your word on {_quote(record)} back? It waits for it again."
@@ -535,6 +474,15 @@ async def _trust(workspace: Workspace, action: Trust) -> Fields:
     counts = pluralise(report.waiting, "record of others counts", "records of others count")
     return {"success": True, "message": f"This project is trusted. {counts} now.",
             "undo": {"action": "trust", "trusted": False}}  # fmt: skip
+
+
+_HANDLERS: Final[Mapping[type[_Action], Callable[[Workspace, Any], Awaitable[Fields]]]] = {
+    Backtrack: _backtrack, Undo: _undo, Correct: _correct, Forget: _forget, PutBack: _put_back,
+    Pin: _pin, CiteAgain: _cite_again, Decide: _decide, Review: _review,
+    WithdrawReview: _withdraw_review, Suggest: _answer_suggestion, SuggestAgain: _suggest_again,
+    Trust: _trust,
+}  # fmt: skip
+"""What carries out each action, or asks first."""
 
 
 def _ask(said: str, token: str, given: str, *, twice: bool = False) -> Fields | None:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from memory_mcp import branches
-from memory_mcp.domain.outcomes import CheckpointDetails, Correction, MovePreview, Point, Skipped
+from memory_mcp.domain.outcomes import CheckpointDetails, MovePreview, Point, Skipped
 from memory_mcp.domain.record import Record, cut_title, format_time
 from memory_mcp.domain.search import View
 from memory_mcp.domain.timeline import Checkpoint, Line
@@ -104,15 +104,12 @@ async def read_diff(workspace: Workspace, form: Any) -> Fields | Skipped:
         "onlyA": [render(each) for each in found.only_a[-_COMPARED_MAX:]],
         "onlyB": [render(each) for each in found.only_b[-_COMPARED_MAX:]],
         "changed": [
-            {"after": render(each.after), "words": _compare(each)}
+            {"after": render(each.after),
+             "words": compare_words(each.before.content, each.after.content)}
             for each in found.corrected[-_COMPARED_MAX:]
         ],
         "left": [each.id for each in found.left],
         "reached": [each.id for each in found.reached],
         "same": found.same,
         "counts": [len(found.only_a), len(found.only_b), len(found.corrected)],
-    }
-
-
-def _compare(corrected: Correction) -> list[tuple[str, str]]:
-    return [*compare_words(corrected.before.content, corrected.after.content)]
+    }  # fmt: skip

@@ -31,7 +31,7 @@ from memory_mcp.render.difference import compare_words
 from memory_mcp.render.graph import GraphNode, place_nodes
 from memory_mcp.render.log import render_log_fields
 from memory_mcp.render.outcomes import render_head_fields, render_hits, render_record
-from memory_mcp.render.profile import render_profile_line
+from memory_mcp.render.profile import render_profile_facts, render_profile_line
 from memory_mcp.render.reasons import render_provenance
 from memory_mcp.search import explain_memory, find_outdated, list_page, search_at, search_memories
 from memory_mcp.server.page.figures import read_figures
@@ -247,7 +247,7 @@ async def read_memory(workspace: Workspace, form: _MemoryForm) -> Fields | Skipp
     try:
         found = await branches.get_memory(workspace, form.id)
     except UnknownMemoryError as error:
-        found, why = await _find_hidden(workspace, form.id), str(error)
+        found, why = await find_any(workspace, form.id), str(error)
         if found is None:
             raise
     if isinstance(found, Skipped):
@@ -268,8 +268,8 @@ async def read_memory(workspace: Workspace, form: _MemoryForm) -> Fields | Skipp
     }
 
 
-async def _find_hidden(workspace: Workspace, memory_id: str) -> Record | None:
-    """A memory that holds no more, asked for by its name; nothing else is shown so."""
+async def find_any(workspace: Workspace, memory_id: str) -> Record | None:
+    """The memory of that id, also one that holds no more, which is shown in no other way."""
     for bank in workspace.banks:
         record = await bank.records.get(RecordId(memory_id.strip().casefold()))
         if record is not None and record.recalled:
@@ -282,12 +282,7 @@ async def read_profile(workspace: Workspace, _form: _ReadForm) -> Fields | Skipp
     known = await get_profile(workspace)
     if isinstance(known, Skipped):
         return known
-    facts = [
-        {"field": each.fact.field, "value": each.fact.value, "memoryId": each.memory_id,
-         "from": list(each.sources)}
-        for each in known.entries
-    ]  # fmt: skip
-    return {"line": render_profile_line(known), "facts": facts}
+    return {"line": render_profile_line(known), "facts": render_profile_facts(known)}
 
 
 async def read_sessions(workspace: Workspace, _form: _ReadForm) -> Fields | Skipped:

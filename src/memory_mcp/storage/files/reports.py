@@ -1,7 +1,8 @@
 """Writes the files of a report. Inside a project, or any git work tree, it follows no link."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mcp.disk import Disk
@@ -28,24 +29,37 @@ def write_report(
         plain = Path(name).name == name and name.isprintable() and "\\" not in name
         if not name or name in {".", ".."} or not plain:
             raise InvalidRequestError(f"{name!r} is no name of a file. Give one without a folder.")
-    disk = Disk()
-    disk.roots = tuple(Path(root) for root in find_untrusted_roots(str(place), project))
+    disk = make_guarded_disk(place, project)
     paths = [place / name for name in texts]
-    try:
+    with explain_links(folder, "Name another folder."):
         for path in paths:  # nothing is written before all of them may be
             for root in disk.roots:
                 refuse_links(str(root), str(path))
             _refuse_foreign(path, begins[path.name])
         for path, text in zip(paths, texts.values(), strict=True):
             disk.write(path, text.encode())
+    return paths
+
+
+def make_guarded_disk(path: Path, project: str) -> Disk:
+    """What writes there, and inside a project or any git work tree follows no link."""
+    disk = Disk()
+    disk.roots = tuple(Path(root) for root in find_untrusted_roots(str(path), project))
+    return disk
+
+
+@contextmanager
+def explain_links(target: str, advice: str) -> Generator[None]:
+    """Say of a link on the way to a target that it is not written through, and what to do."""
+    try:
+        yield
     except (UnsafeFileError, StoreUnavailableError) as error:
         link = error if isinstance(error, UnsafeFileError) else error.__cause__
         if not isinstance(link, UnsafeFileError):
             raise
         raise InvalidRequestError(
-            f"{folder!r} is not written: {link.filename}: {link.why}. Name another folder."
+            f"{target!r} is not written: {link.filename}: {link.why}. {advice}"
         ) from error
-    return paths
 
 
 def _refuse_foreign(path: Path, begin: str) -> None:
