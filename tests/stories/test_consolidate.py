@@ -64,6 +64,23 @@ async def test_a_consolidation_is_three_records_with_keys_of_their_session(
     }  # fmt: skip
 
 
+async def test_a_summary_that_another_session_corrects_keeps_what_was_learnt(
+    tmp_path: Path,
+) -> None:
+    """The opening shows both; so does the answer to whoever asks for the last one."""
+    workspace = real_workspace(tmp_path)
+    given = ConsolidationDraft(memory_update="Mails are missing.", insights=("Slow.",), session="a")
+    done = await sessions.consolidate(workspace, given)
+    assert isinstance(done, ConsolidationReceipt)
+    await memories.update_memory(workspace, done.written[0].id, "Mails are sent.")
+    latest = await sessions.latest_consolidation(workspace)
+    await close_workspace(workspace)
+
+    assert latest is not None
+    found = latest.summary, latest.insights
+    assert [record and record.content for record in found] == ["Mails are sent.", "Slow."]
+
+
 async def test_the_same_call_again_changes_nothing(
     settings: Settings, era: Era, project: Path
 ) -> None:
