@@ -183,21 +183,24 @@ class _Telling:
 
     def __init__(self, hits: Sequence[SearchFields]) -> None:
         bodies = [_split(each) for each in hits]
-        words = frozenset(filter(_tell_rarity, frozenset[str]().union(*bodies)))
-        self._words = words
-        self._rows = {word: [_tell_rarity(word) * (word in body) for body in bodies]
-                      for word in words}  # fmt: skip
-        self._wholes = [_weigh(body) for body in bodies]
+        self._words = frozenset(filter(_tell_rarity, frozenset[str]().union(*bodies)))
+        self._wholes = [_weigh(body) or 1.0 for body in bodies]
+
+        @cache  # of many words no other text holds any
+        def find_row(word: str) -> list[float]:
+            rarity = _tell_rarity(word)
+            return [rarity if word in body else 0.0 for body in bodies]
+
+        self._find_row = find_row
 
     def share(self, fields: SearchFields) -> float:
         """The most that a text shares with a hit, of what the shorter of the two tells."""
         words = _split(fields)
         if not (both := words & self._words):
             return 0.0
-        own = _weigh(words)
-        shared = map(sum, zip(*map(self._rows.__getitem__, both), strict=True))
+        shared = [*map(sum, zip(*map(self._find_row, both), strict=True))]
         pairs = zip(shared, self._wholes, strict=True)
-        return max([told / min(own, whole) for told, whole in pairs if told])
+        return max([max(shared) / _weigh(words), *[told / whole for told, whole in pairs]])
 
 
 def _weigh(words: Iterable[str]) -> float:
