@@ -21,9 +21,11 @@ from memory_mcp.domain.search import (
 )
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import TURN_TERM, analyse_text
+from memory_mcp.ranking.evidence import weigh_terms
 from memory_mcp.ranking.order import rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
-from memory_mcp.words.table import load_word_table, unpack_meaning
+from memory_mcp.ranking.related import rank_far
+from memory_mcp.words.table import compare_signs, load_word_table, unpack_meaning
 from memory_mcp.words.terms import extract_terms
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -458,3 +460,28 @@ def test_a_meaning_that_nobody_packed_is_damage(packed: bytes) -> None:
     """A broken page of the index may hold anything; its records are there to make it anew."""
     with pytest.raises(IndexDamagedError, match="doctor --reindex"):
         unpack_meaning(packed, load_word_table())
+
+
+def test_the_far_words_are_those_nearest_to_any_word_of_a_question() -> None:
+    """Each as near as to the word that it is nearest to, telling ones counting more."""
+    table, question = load_word_table(), parse_query("payment of a garden token", NOW)
+    counts = CorpusStatistics(10_000, {"payment": 4_000, "garden": 3})
+
+    found = rank_far(question, counts, table)
+
+    weighted = weigh_terms(question, counts, table)
+    asked = [
+        (weight, table.find_signs(term.text))
+        for term, weight in zip(weighted.terms, weighted.weights, strict=True)
+        if term.kind == "word"
+    ]
+    nearness = {
+        stem: max(
+            weight * compare_signs(own, table.signs[place])
+            for weight, own in asked
+            if own is not None
+        )
+        for place, stem in enumerate(table.stems)
+        if stem not in question.every
+    }
+    assert found == sorted(nearness, key=lambda stem: (-nearness[stem], stem))[:400]

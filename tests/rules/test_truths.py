@@ -461,6 +461,17 @@ def test_outlines_of_two_subjects_say_no() -> None:
     assert not may_bear(one[:-3], b"\x07")  # a broken page may hold anything
 
 
+def test_outlines_of_one_of_several_say_no() -> None:
+    """What is said of one of them leaves the others as they are."""
+    every = pack_outline(_record(1, "The workers run on Hetzner."))
+    some = pack_outline(_record(2, "One of the workers runs on AWS."))
+    other = pack_outline(_record(3, "The workers now run on AWS."))
+
+    assert not may_bear(every, some)
+    assert not may_relate(every, some)
+    assert may_bear(every, other)
+
+
 def test_titles_name_what_is_meant() -> None:
     """ "Limit: 5" under two titles is said of two things."""
     one = _record(1, "The limit is 5.", title="Shop")

@@ -1,7 +1,6 @@
 """The table of related words: how near two texts are without a model."""
 
 from memory_mcp.words.table import (
-    BITS,
     Shared,
     compare_signs,
     compare_telling,
@@ -94,11 +93,3 @@ def test_the_nearest_of_all_words_are_found_in_order() -> None:
     assert found == [
         (table.stems[place], compare_signs(own, table.signs[place])) for place in others[:400]
     ]
-
-
-def test_no_two_words_are_opposite_in_every_sign() -> None:
-    """How many signs of a word are unlike is kept in a byte."""
-    table = load_word_table()
-    every = {table.signs[place] for place in range(len(table.stems))}
-
-    assert every.isdisjoint(signs ^ ((1 << BITS) - 1) for signs in every)

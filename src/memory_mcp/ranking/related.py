@@ -4,7 +4,8 @@ The near ones are looked for beside the question's own words. Only where both le
 candidates are the far ones, of all that the table knows: in a store of ten thousand hardly ever.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge
 from itertools import accumulate
 from typing import Final
 
@@ -41,21 +42,25 @@ def rank_far(question: Query, corpus: CorpusStatistics, table: WordTable) -> lis
     The more telling a word of the question, the nearer are those beside it.
     """
     weighted = weigh_terms(question, corpus, table)
-    asked = [
-        (term.text, weight)
+    lists = [
+        _walk_far(term.text, weight, table)
         for term, weight in zip(weighted.terms, weighted.weights, strict=True)
         if term.kind == "word"
     ]
-    nearness: dict[str, float] = {}
-    for text, weight in asked:
-        for other, cosine in table.compare_all(text, _FAR_TERMS_MAX):
-            near = weight * cosine
-            if near > nearness.setdefault(other, 0.0):
-                nearness[other] = near
-    for own in question.every:
-        nearness.pop(own, None)
-    order = sorted([(-near, other) for other, near in nearness.items()])
-    return [other for _, other in order[:_FAR_TERMS_MAX]]
+    own = frozenset(question.every)
+    found: dict[str, None] = {}
+    for _, other in merge(*lists):  # no further than needed: there are hundreds for each word
+        if len(found) == _FAR_TERMS_MAX:
+            break
+        if other not in own:
+            found[other] = None
+    return [*found]
+
+
+def _walk_far(text: str, weight: float, table: WordTable) -> Iterator[tuple[float, str]]:
+    """The words nearest to one of the question, in order, behind what is less the nearer it is."""
+    for other, cosine in table.compare_all(text, _FAR_TERMS_MAX):
+        yield -weight * cosine, other
 
 
 def select_far(ranked: Sequence[str], counts: Mapping[str, int]) -> list[str]:

@@ -8,9 +8,9 @@ What does not stand on this commit of git says nothing of what does, nor the oth
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from memory_mcp.domain.deduplication import states_truth
 from memory_mcp.domain.ids import RecordId
@@ -77,6 +77,8 @@ _ASKED_MORE_MAX: Final = 0.5
 _RARE_MAX: Final = 20
 """A term that more memories hold does not say of what a statement is."""
 _TERMS_MAX: Final = 40
+_BODIES_KEPT: Final = 256
+"""Those of one search: the words of a hit are asked for with each other hit."""
 _RARITIES_KEPT: Final = 8_192
 """A search weighs hundreds of terms, most of which the one before it weighed, too."""
 _NONE: Final[Mapping[RecordId, bytes]] = MappingProxyType({})
@@ -150,8 +152,8 @@ async def _find_rivals(
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    told = [_read_told(each) for each in fields]
-    shares = {id_: _tell_share(its, told) for id_, (its, _) in found.items()}
+    tell = _Telling(fields)
+    shares = {id_: tell.share(its) for id_, (its, _) in found.items()}
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
     return {id_: found[id_] for id_ in reversed(likely[-_RIVALS_MAX:])}
 
@@ -176,26 +178,29 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
     return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
 
 
-class _Told(NamedTuple):
-    """The words of a text that tell something, and what they tell together."""
+class _Telling:
+    """What each telling word of some hits tells in each of them, and what they tell together."""
 
-    words: frozenset[str]
-    whole: float
+    def __init__(self, hits: Sequence[SearchFields]) -> None:
+        bodies = [_split(each) for each in hits]
+        self._words = frozenset(filter(_tell_rarity, frozenset[str]().union(*bodies)))
+        self._wholes = [_weigh(body) or 1.0 for body in bodies]
 
+        @cache  # of many words no other text holds any
+        def find_row(word: str) -> list[float]:
+            rarity = _tell_rarity(word)
+            return [rarity if word in body else 0.0 for body in bodies]
 
-def _read_told(fields: SearchFields) -> _Told:
-    words = frozenset(filter(_tell_rarity, _split(fields)))
-    return _Told(words, _weigh(words))
+        self._find_row = find_row
 
-
-def _tell_share(fields: SearchFields, hits: Sequence[_Told]) -> float:
-    """The most that a text shares with a hit, of what the shorter of the two tells."""
-    words = _split(fields)
-    shared = [(_weigh(both), its.whole) for its in hits if (both := words & its.words)]
-    if not shared:
-        return 0.0
-    own = _weigh(words)
-    return max([told / min(own, whole) for told, whole in shared])
+    def share(self, fields: SearchFields) -> float:
+        """The most that a text shares with a hit, of what the shorter of the two tells."""
+        words = _split(fields)
+        if not (both := words & self._words):
+            return 0.0
+        shared = [*map(sum, zip(*map(self._find_row, both), strict=True))]
+        pairs = zip(shared, self._wholes, strict=True)
+        return max([max(shared) / _weigh(words), *[told / whole for told, whole in pairs]])
 
 
 def _weigh(words: Iterable[str]) -> float:
@@ -211,7 +216,12 @@ def _tell_rarity(term: str) -> float:
 
 
 def _split(fields: SearchFields) -> frozenset[str]:
-    return frozenset(fields.body.split())
+    return _split_body(fields.body)
+
+
+@lru_cache(maxsize=_BODIES_KEPT)
+def _split_body(body: str) -> frozenset[str]:
+    return frozenset(body.split())
 
 
 def mark_hits(
@@ -231,6 +241,7 @@ def mark_hits(
             scores[hit.record.id] = agreed
     best = max(scores.values(), default=0.0)
     asked = frozenset(extract_terms(query))
+    hints = cache(hints_change)  # of each with every older one
 
     def replaces(older: Record, newer: Record) -> bool:
         if min(scores.get(each.id, 0.0) for each in (older, newer)) < _ANSWER_MIN * best:
@@ -239,7 +250,7 @@ def mark_hits(
         pair = scores[older.id], scores[newer.id], best
         if not (older.id in fields and newer.id in fields):
             anew = min(pair) >= _CLOSE_MIN * best and answers_anew(query, old, new)
-        elif hints_change(new) or tells_changes(fields[newer.id].outline):
+        elif tells_changes(fields[newer.id].outline) or hints(new):
             near = describe_nearness(asked, fields[older.id], fields[newer.id], pair)
             if weigh_most(near) < _ANSWERS_FROM:  # mostly, and it spares to read them
                 return False

@@ -382,7 +382,7 @@ _WORTH: Final = """coalesce(sum(rarity * 0.22 * p.weight / (
             0.1 * p.weight + 1.2 * (0.25 + 0.75 * p.length / usual.length))), 0)"""
 
 # the terms that a record is found by are scored on the way, the rest for those that were found
-_BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
+_MATCHED: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
     usual (length) AS MATERIALIZED (
         SELECT max(total(letters), 1) / max(total(texts), 1) FROM held),
     matched (record, worth) AS MATERIALIZED (
@@ -390,11 +390,29 @@ _BEST_MATCHES: Final = f"""WITH RECURSIVE {_BLOCKS_WITH_MATCHES}, {{terms}},
             SELECT p.record, {_WORTH} AS worth FROM block CROSS JOIN usual CROSS JOIN some
             CROSS JOIN posting p ON p.block = block.number AND p.term = some.number AND {_HERE}
             GROUP BY p.record ORDER BY p.record DESC LIMIT -1) each
-        WHERE {{condition}} LIMIT {MATCHES_MAX}),
+        WHERE {{condition}} LIMIT {MATCHES_MAX})"""
+_COST: Final = f"""-(worth + (
+            SELECT {_WORTH} FROM rest CROSS JOIN {_POSTING} AND p.term = rest.number)) AS cost"""
+_SEEN: Final = f"""
+    SELECT * FROM (
+        SELECT cost, {CANDIDATE} FROM (
+            SELECT {{cost}}, r.rowid AS row FROM {{matches}} ON r.rowid = each.record
+            WHERE {{condition}} AND {VISIBLE} ORDER BY cost, r.id DESC LIMIT :limit) seen
+        CROSS JOIN record r ON r.rowid = seen.row
+        CROSS JOIN fields f ON f.record = seen.row)"""
+
+# most of the matches are visible, so the best of them are asked first
+_BEST_SEEN: Final = f""",
     best AS MATERIALIZED (
-        SELECT each.record AS row, -(worth + (
-            SELECT {_WORTH} FROM rest CROSS JOIN {_POSTING} AND p.term = rest.number)) AS cost
-        FROM matched each CROSS JOIN usual ORDER BY cost LIMIT :looked_at)"""
+        SELECT each.record, {_COST} FROM matched each CROSS JOIN usual
+        ORDER BY cost LIMIT :looked_at)
+    SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
+    {_SEEN.format(cost="cost", matches="best each CROSS JOIN record r", condition="{condition}")}"""
+
+# a filter leaves few of them: only these are scored
+_EVERY_SEEN: Final = _SEEN.format(
+    cost=_COST, matches="matched each CROSS JOIN usual CROSS JOIN record r", condition="{condition}"
+)
 
 
 _SPELLED: Final = f"""
@@ -453,7 +471,7 @@ _INDEX_DATABASE: Final = DatabaseSpec(
 
 
 def build_match(query: TextQuery, rarities: Mapping[str, float]) -> tuple[str, Values]:
-    """The tables that a query's `best` matches come from, and their named values.
+    """The tables that the `matched` of a query come from, and their named values.
 
     They are scored by all the terms with `rarities`.
     """
@@ -478,7 +496,7 @@ def build_match(query: TextQuery, rarities: Mapping[str, float]) -> tuple[str, V
         "commonest": query.some[-1] if plain else None,
         "enough": (2 if query.without else 1) * MATCHES_MAX,
     }
-    return _BEST_MATCHES.format(
+    return _MATCHED.format(
         terms=", ".join(_TERMS.format(name=name) for name in named),
         condition=" AND ".join(conditions) or "TRUE",
     ), values
@@ -606,11 +624,8 @@ class SqliteIndex:
         rarest, asked = weigh_terms(terms, corpus)
         found: dict[RecordId, Candidate] = {}
         for query in plan_text_queries(rarest, MATCHES_MAX):
-            some = MATCHES_MAX if filters != Filters() else int(limit * _LOOKED_AT)
             match = build_match(query, asked)
-            best, certain = await self._find_best(match, view, filters, limit, some)
-            if not certain and some < MATCHES_MAX:
-                best, _ = await self._find_best(match, view, filters, limit, MATCHES_MAX)
+            best = await self._find_best(match, view, filters, limit)
             found.update((candidate.id, candidate) for candidate in best)
             if len(found) >= limit:
                 break
@@ -906,28 +921,25 @@ class SqliteIndex:
         return found
 
     async def _find_best(
-        self, match: tuple[str, Values], view: View, filters: Filters, limit: int, looked_at: int
-    ) -> tuple[list[Candidate], bool]:
-        """The best visible records of the best `looked_at` matches, and whether that is certain.
-
-        It is not if other matches may be as good as the last of these, or better.
-        """
+        self, match: tuple[str, Values], view: View, filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """The best visible records of the matches."""
         (tables, asked), (condition, values) = match, build_filter(filters)
-        (looked, worst, *_), *rows = await self.read(
-            f"""{tables}
-            SELECT count(*), max(cost), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM best UNION ALL
-            SELECT * FROM (
-                SELECT cost, {CANDIDATE} FROM (
-                    SELECT cost, r.rowid AS row FROM best CROSS JOIN record r ON r.rowid = best.row
-                    WHERE {condition} AND {VISIBLE} ORDER BY cost, r.id DESC LIMIT :limit) seen
-                CROSS JOIN record r ON r.rowid = seen.row
-                CROSS JOIN fields f ON f.record = seen.row)""",
-            {**view_parameters(view), **values, **asked, "limit": limit, "looked_at": looked_at},
-        )
-        rows.sort(key=itemgetter(1), reverse=True)  # a join promises no order
-        rows.sort(key=itemgetter(0))
-        certain = looked < looked_at or (len(rows) == limit and rows[-1][0] < worst)
-        return [parse_candidate(row[1:]) for row in rows], certain
+        values |= {**view_parameters(view), **asked, "limit": limit}
+        if filters == Filters():
+            looked_at = int(limit * _LOOKED_AT)
+            query = tables + _BEST_SEEN.format(condition=condition)
+            (looked, worst, *_), *rows = await self.read(query, {**values, "looked_at": looked_at})
+            best = _sort_matches(rows)
+            if looked < looked_at or (len(best) == limit and best[-1][0] < worst):
+                return [parse_candidate(row[1:]) for row in best]
+        rows = await self.read(tables + _EVERY_SEEN.format(condition=condition), values)
+        return [parse_candidate(row[1:]) for row in _sort_matches(rows)]
+
+
+def _sort_matches(rows: Rows) -> Rows:
+    """The rows of candidates behind their costs, in order: a join promises none."""
+    return sorted(sorted(rows, key=itemgetter(1), reverse=True), key=itemgetter(0))
 
 
 def _as_list(values: Collection[str]) -> str:

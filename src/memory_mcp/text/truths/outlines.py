@@ -72,6 +72,7 @@ def _pack_texts(texts: tuple[str, ...]) -> bytes:
     return b"".join(dict.fromkeys(map(_pack_frame, frames)))
 
 
+@lru_cache(maxsize=_OUTLINES_KEPT)
 def tells_changes(outline: bytes) -> bool:
     """Whether a statement of the text says that something changed."""
     return any(flags & _CHANGES for flags, *_ in _walk(outline))
@@ -156,12 +157,16 @@ def _walk(packed: bytes) -> Iterator[tuple[int, Sequence[int], tuple[int, ...]]]
 
 def _may_change(old: FrameOutline, new: FrameOutline) -> bool:
     """Whether a comparison of the two frames may find more than that both hold."""
-    holds = bool(old.subject) and old.subject <= new.about  # a part of it may say the same
+    apart = (old.flags | new.flags) & _SEVERAL and not new.flags & _CHANGES  # in every part of it
+    holds = bool(old.subject) and old.subject <= new.about and not apart  # a part may say the same
     limited = _is_limited(old, new)
     if limited and not holds:
         return False
-    if not limited and (_may_end(old, new) or _may_differ(old, new)):
+    told = (old.flags | new.flags) & (_CHANGES | _SOURCED)
+    if told and not limited and (_may_end(old, new) or _may_differ(old, new)):
         return True
+    if not (holds or _begins_or_ends_alike(old, new)):  # as most: it spares the rest
+        return False
     missing = len(old.keys) - len(old.keys & new.keys)
     if holds and missing <= SLOT_WORDS_MAX + _CUT_WORDS_MAX:
         return True
@@ -204,6 +209,11 @@ def _may_differ(old: FrameOutline, new: FrameOutline) -> bool:
     near = 2 * (shared + 1) >= min(len(old.about), len(new.about))  # two may share a number
     same = near or not old.subject.isdisjoint(new.about)
     return bool(sourced and shared and (values or (both and same)))
+
+
+def _begins_or_ends_alike(old: FrameOutline, new: FrameOutline) -> bool:
+    """Whether the rows may be alike: the same word begins them, or ours has their last one, too."""
+    return bool(old.row) and (old.row[:1] == new.row[:1] or old.row[-1] in new.keys)
 
 
 def _is_alike(theirs: tuple[int, ...], ours: tuple[int, ...]) -> bool:
