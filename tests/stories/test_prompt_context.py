@@ -361,6 +361,8 @@ async def test_an_instruction_brings_what_it_may_break(prompt: str, *, is_shown:
         ("Recipes come from 14 partner kitchens.", "show a text if there are no recipes", False),
         ("`E_0x2A` after a reset is a missing cable.", "E_0x2A again, find the bug please", True),
         ("Recipes must have a photo.", "add three recipes without a photo", True),
+        ("Recipes must have a photo.", "add three recipes without a photo, ok?", True),
+        ("Recipes must have a photo.", "¿add three recipes without a photo?", False),
         ("Recipes must have a photo.", "show me the log of the recipes branch", False),
     ],
 )

@@ -3,7 +3,8 @@
 An instruction may be about to break a convention, and nobody will ask before it is done: so less
 speaks for a memory there than where a question is asked, which can be searched for. A courtesy, an
 edit of a letter or two, and what the conversation or the code itself answers need none. English
-and German; what is in doubt counts as an instruction.
+and German; what is in doubt counts as an instruction, and so does what only ends as a question:
+"upgrade npm, ok?".
 """
 
 import re
@@ -54,7 +55,8 @@ _NORM: Final = compile_later(
     r"|nie|niemals|immer|nur|muss|m\u00fcssen|darf|d\u00fcrfen|soll\w*)\b",
     re.IGNORECASE,
 )
-_MARKS: Final = ("?", "\uff1f", "\u061f")
+_MARKS: Final = ("\uff1f", "\u061f")
+"""In these scripts nothing else shows a question."""
 
 
 def sort_prompt(text: str) -> PromptSort:
@@ -65,7 +67,7 @@ def sort_prompt(text: str) -> PromptSort:
         return "aside"
     if _POLITE.match(text):
         return "instruction"
-    asks = text.rstrip().endswith(_MARKS) or _QUESTION.match(text)
+    asks = text.startswith("\u00bf") or text.endswith(_MARKS) or _QUESTION.match(text)
     return "question" if asks else "instruction"
 
 
