@@ -4,11 +4,12 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Container
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 
 from memory_mcp import branches, code
 from memory_mcp.cli import output
-from memory_mcp.cli.arguments import PHASE, whole_within
+from memory_mcp.cli.arguments import PHASE, parse_with, whole_within
 from memory_mcp.cli.choose import Row, choose_row
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_form
@@ -35,6 +36,7 @@ from memory_mcp.render.outcomes import (
     render_preview,
     render_receipt,
 )
+from memory_mcp.text.drafts import check_branch
 from memory_mcp.timeline.plans import START
 
 _LOG_LIMIT: Final = 30
@@ -145,6 +147,8 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
 def _read_closeout(args: Namespace) -> Closeout:
     closeout = _read_closeout_form(args.closeout) if args.closeout else Closeout()
     decided = [decision.partition("::") for decision in args.decided]
+    if not all(text.strip() for text, _, _ in decided):
+        raise UsageError("--decided is empty. Say what was decided, or leave it out.")
     return Closeout(
         decisions=(
             *closeout.decisions,
@@ -184,7 +188,8 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
     parser.add_argument("--cite", action="append", default=[], dest="cites", metavar="PLACE",
                         help="code that it rests on: path:12-20, path#name")  # fmt: skip
     parser.add_argument("--closeout", default="", metavar="JSON",
-                        help="all of these as one object; - reads it from stdin")  # fmt: skip
+                        help="all of these as one object with any of decisions, artifacts, "
+                        "issues, agents; - reads it from stdin")  # fmt: skip
 
 
 async def backtrack(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -343,7 +348,9 @@ async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _add_fork_options(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NEW", help="name of the new branch")
+    parser.add_argument(
+        "name", metavar="NEW", type=partial(parse_with, check_branch), help="name of the new branch"
+    )
     parser.add_argument("--at", default="", metavar="TO", help="checkpoint or phase (else: here)")
 
 
