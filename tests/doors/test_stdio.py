@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
-from doors import Era, Json, User, add, call, failed, machine_dir, process, read, recalled, seal
+from doors import Era, Json, User, add, call, machine_dir, process, read, recalled, refused, seal
 from forked_server import forked_server
 from mcp import Client
 
@@ -130,7 +130,7 @@ async def test_serve_takes_toolsets(project: Path, era: Era) -> None:
     """The option of the command switches on the further tools."""
     async with Client(process(project, "serve", "--toolsets", "branches"), mode=era) as client:
         assert "switch_branch" in [tool.name for tool in (await client.list_tools()).tools]
-        assert "argument 'x'" in await failed(client, "memory_head", x=1)
+        assert "argument 'x'" in await refused(client, "memory_head", x=1)
 
 
 def test_stdout_carries_protocol_and_nothing_else(project: Path, tmp_path: Path) -> None:
