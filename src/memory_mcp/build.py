@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ from memory_mcp.config.places import (
 )
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
+from memory_mcp.config_files import digest_project_settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.secret import Secret
@@ -552,6 +553,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
         projects,
         records=places.records,
         address=GitRemote(places.project_dir).address,
+        settings=partial(digest_project_settings, str(places.project_dir)),
         name=places.remote,
         project=str(places.project_dir),
         folders=(str(places.memory_dir), str(places.state_dir)),

@@ -133,7 +133,9 @@ def _describe_state(file: ConfigFile, loaded: LoadedSettings) -> str:
     if file.error:
         return f"cannot be read: {file.error}"
     if file is loaded.untrusted:
-        return "not trusted: sets nothing until you look at it and run `memory-mcp trust`"
+        return (
+            "not trusted as it is now: sets nothing until you look at it and run `memory-mcp trust`"
+        )
     number = len(file.values)
     if not number:
         return "sets nothing" if Path(file.path).is_file() else "there is none"

@@ -20,6 +20,7 @@ from memory_mcp.config.settings import (
 from memory_mcp.config_files import (
     PROJECT_FILE,
     ConfigFileError,
+    digest_settings,
     find_user_file,
     name_key,
     read_config_file,
@@ -28,15 +29,15 @@ from memory_mcp.disk import Disk
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.storage.files.host import GitRemote
-from memory_mcp.storage.files.trust import TrustedProjects
+from memory_mcp.storage.files.trust import Trusted, TrustedProjects
 
 
 @frozen
 class LoadedSettings:
     """The settings, and the files that they come from, the one that counts least first.
 
-    `given` is what is set, and where. `untrusted` is a file that came with a project which the user
-    does not trust; it sets nothing.
+    `given` is what is set, and where. `untrusted` is a file that came with a project and that the
+    user does not trust as it is now; it sets nothing.
     """
 
     settings: Settings
@@ -70,19 +71,20 @@ def load_settings(
     if theirs is None:
         return loaded
     places, file = theirs
-    if is_trusted(settings, places):
+    if _trusts(settings, places, file):
         return load(user, file)
     would = [name for name in SETTINGS if may_stand_in(name, "project")]
     names = tuple(key for key in map(name_key, would) if key in file.values)
     return replace(loaded, settings=replace(settings, untrusted=names), untrusted=file)
 
 
-def is_trusted(settings: Settings, places: ProjectFolders) -> bool:
-    """Whether the user trusts this project, under the remote that it has now."""
+def _trusts(settings: Settings, places: ProjectFolders, file: ConfigFile) -> bool:
+    """Whether the user trusts this project, under its remote of now, and what its file sets now."""
     if places.project_dir is None:
         return False
-    trusted = TrustedProjects(find_home_folder(settings), Disk()).every()
-    return trusted.get(places.records) == GitRemote(places.project_dir).address()
+    trusted = TrustedProjects(find_home_folder(settings), Disk()).every().get(places.records)
+    now = Trusted(GitRemote(places.project_dir).address(), digest_settings(file.values))
+    return trusted == now
 
 
 def _load_project_file(

@@ -133,7 +133,7 @@ class Settings:
     - `project_missing`: the project was named and is not there; no other takes its place.
     - `team`: the team that the user belongs to; `hosted`: they are served over HTTP.
     - `project_name`: what it is called, if neither its remote nor its folder says so.
-    - `untrusted`: keys of a settings file that came with a project which the user does not trust.
+    - `untrusted`: keys of a project's settings file that the user does not trust as it is now.
     - `cloud_off`: the wrong setting because of which nothing is sent to the cloud.
     - `refused`: the settings whose value is wrong, and those that fall with it.
     - `warnings`: what is wrong with single settings, what applies instead, and what to do.

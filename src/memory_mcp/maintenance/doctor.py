@@ -27,7 +27,7 @@ from memory_mcp.memories.waiting import find_waiting_writes
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.transfer.import_memories import check_import
 from memory_mcp.trust.erasing import describe_pending_erasures, list_pending_erasures
-from memory_mcp.trust.strangers import find_strangers
+from memory_mcp.trust.strangers import describe_settings, find_strangers
 
 _MENDS: Final = "`memory-mcp doctor --repair` mends it; so does the next start of the server."
 _RESTORE_MOVES: Final = (
@@ -53,6 +53,7 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
         "{} for nothing: not written on this machine, or the ledger that says so is lost.",
         "`memory-mcp trust` shows them, and lets them count.",
     ),
+    "settings-wait": ("should", "{}", ""),
     "move-unwritten": ("must", "The last move {} has no record of its own yet.", _MENDS),
     "moves-unknown": ("should", "Moves of another clone that are not in the head yet: {}.", _MENDS),
     "records-unwritten": (
@@ -105,6 +106,8 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     if strangers := await find_strangers(workspace):
         counted = pluralise(strangers.count, "memory counts", "memories count")
         found.append(_finding("trust-waits", counted))
+    if waiting := describe_settings(workspace):
+        found.append(_finding("settings-wait", waiting))
     contents = Contents()
     for bank in workspace.banks:
         found += await _check_bank(bank, contents, repair=repair)
