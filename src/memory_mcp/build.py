@@ -70,6 +70,7 @@ from memory_mcp.ports import (
     VectorIndex,
 )
 from memory_mcp.storage.files.code import LocalCode
+from memory_mcp.storage.files.folders import LocalFolders
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalImportJournal
@@ -228,6 +229,7 @@ def build_workspace(
         policy=_build_policy(settings, places, source, owned),
         conversations=Conversations(check_branch(settings.branch)),
         reviews=LocalReviews(places.user_state_dir / "reviews", places.machine_dir.name, writer),
+        folders=LocalFolders(_list_written(settings, places), writer),
         language=build_language_model(settings),
         waiting=stores.waiting,
     )
@@ -539,6 +541,13 @@ def _build_mirrors(
     namespace = settings.container_tag or namespace_of(user, project)
     own = mirror(places.machine_dir, namespace, is_vouched) if is_vouched() else None
     return own, mirror(places.user_state_dir, namespace_of(user, None), lambda: True)
+
+
+def _list_written(settings: Settings, places: ProjectFolders) -> list[Path]:
+    """The folders that a new memory, a move, or an answer of the user needs."""
+    if settings.provider == "postgres" and settings.postgres_url:
+        return [places.machine_dir, places.user_state_dir]
+    return [places.memory_dir, places.state_dir, places.user_memory_dir, places.machine_dir]
 
 
 def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> ProjectOwnership | None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that a cut left over is litter, never a record."""
 
+_TRIAL_BYTES: Final = 65_536
+"""As much as an index grows by at once: what is left of a full disk may hold less."""
+
 ANY_SETTING: Final = "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"
 """What an error names where the setting that moves a path is unknown."""
 
@@ -124,6 +127,25 @@ class Disk:
         except BaseException:
             self._discard(temporary)
             raise
+
+    def try_folder(self, folder: Path) -> None:
+        """Write a small file where the folder is, or would be made, and remove it again.
+
+        Raises:
+            StoreUnavailableError: the file system refused what any write to the folder needs.
+        """
+        there = folder
+        while not (os.path.lexists(there) or there.parent == there or there in self.roots):
+            there = there.parent
+        trial = there / f".try.{os.urandom(4).hex()}{LITTER}"
+        try:
+            self._refuse_links(folder)
+            with self._temporary(trial, None) as put:
+                put(bytes(_TRIAL_BYTES))
+        except OSError as error:
+            raise self.unavailable(error, folder, "store") from error
+        finally:
+            self._discard(trial)
 
     def append(self, path: Path, line: bytes) -> None:
         """Add one line to a log, durably. If the last line is torn, a newline ends it first."""

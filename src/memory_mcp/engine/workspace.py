@@ -32,6 +32,7 @@ from memory_mcp.ports import (
     Clock,
     CodeFiles,
     Embedder,
+    Folders,
     GitHistory,
     HeadStore,
     Ids,
@@ -526,6 +527,7 @@ class Workspace:
     policy: Policy
     conversations: Conversations
     reviews: Reviews
+    folders: Folders
     team: MemoryBank | None = None
     language: LanguageModel | None = None
     strangers: Strangers | None = None

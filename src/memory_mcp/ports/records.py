@@ -9,6 +9,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.domain.timeline import Head
+from memory_mcp.errors import StoreUnavailableError
 
 
 class Clock(Protocol):
@@ -56,6 +57,16 @@ class ProjectTrust(Protocol):
     def find_links(self) -> Sequence[str]: ...
     def grant(self) -> None: ...
     def revoke(self) -> bool: ...
+
+
+class Folders(Protocol):
+    """The folders that this process stores in.
+
+    `find_unwritable` tries each with a small file, of which nothing is left, and returns why those
+    that take none do not.
+    """
+
+    async def find_unwritable(self) -> Sequence[StoreUnavailableError]: ...
 
 
 class Reviews(Protocol):
