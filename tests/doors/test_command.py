@@ -92,7 +92,7 @@ def test_a_locale_without_utf_8_takes_utf_8_all_the_same(tmp_path: Path) -> None
         return json.loads(done.stdout)
 
     assert answer("add", "Müller orders bread.", "--tag", "Bäcker")["success"]
-    (found,) = answer("list", "--tag", "Bäcker")["results"]
+    (found,) = answer("search", "Müller", "--tag", "Bäcker")["results"]
     assert found["content"] == "Müller orders bread."
     assert answer("fork", "Käse")["branch"] == "Käse"
     assert answer("--branch", "Käse", "list")["success"]

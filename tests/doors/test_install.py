@@ -670,7 +670,7 @@ def test_what_cannot_be_meant_is_said(run: Run, monkeypatch: pytest.MonkeyPatch)
         run, "install", "cursor", "--hooks", expected=2
     )
     said = complaint(run, "install", "cursor", "--name", "a b", expected=2)
-    assert "--name: 'a b' cannot be the name. Take letters, digits" in said
+    assert "--name: 'a b' cannot be used. Take letters, digits" in said
     assert "'nope' is unknown; choose some of" in complaint(
         run, "install", "cursor", "--toolsets", "nope", expected=2
     )
