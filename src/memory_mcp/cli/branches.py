@@ -53,12 +53,15 @@ async def status(workspace: Workspace, _args: Namespace) -> Output | Skipped:
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
         return report
-    return Output({"success": True, **render_head_fields(report)}, lambda _: render_head(report))
+    text = render_head(report)
+    return Output(
+        {"success": True, **render_head_fields(report)}, lambda _: output.fit_lines([text])
+    )
 
 
 async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the timeline as a graph."""
-    from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
+    from memory_mcp.render.log import LOG_SIGNS, is_typed, render_log, render_log_fields
 
     if args.follow:
         return await _follow(workspace, as_json=args.json)
@@ -68,7 +71,7 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if not args.json:
         narrow = output.find_width() < _LOG_WIDTH
         drawing = render_log(read, ascii_only=not output.can_show(LOG_SIGNS), narrow=narrow)
-        output.print_styled(drawing)
+        output.print_styled(drawing, is_typed=is_typed)
     return Output(render_log_fields(read), silent=not args.json)
 
 
