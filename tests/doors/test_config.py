@@ -218,7 +218,7 @@ def test_a_wrong_value_names_its_file_and_costs_that_setting_alone(
 
     assert settings.opening.topn == 6
     merge_topk, merge_mode = settings.warnings
-    assert merge_topk.startswith(f"merge_topk in {own_file} is '99'; it must be a number from 0 ")
+    assert merge_topk.startswith(f"merge_topk in {own_file} is 99; it must be a number from 0 ")
     assert f"in {own_file} is '2026-11-23'; it must be one of recreate, update." in merge_mode
 
 

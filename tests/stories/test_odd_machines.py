@@ -141,6 +141,7 @@ def test_a_folder_that_cannot_be_one_is_named_and_costs_no_read(
     assert file.read_bytes() == b"mine"
 
 
+@pytest.mark.anyio
 async def test_a_home_that_is_none_opens_no_other_one(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
