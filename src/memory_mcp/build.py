@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memory_mcp import rendered
+from memory_mcp.config.load import digest_project_settings
 from memory_mcp.config.places import (
     RECORDS_FOLDER,
     ProjectFolders,
@@ -25,7 +26,6 @@ from memory_mcp.config.places import (
 )
 from memory_mcp.config.settings import Settings, find_home_folder, find_machine_home
 from memory_mcp.config.values import is_on_this_machine
-from memory_mcp.config_files import digest_project_settings
 from memory_mcp.disk import Disk
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.secret import Secret
@@ -562,7 +562,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
         projects,
         records=places.records,
         address=GitRemote(places.project_dir).address,
-        settings=partial(digest_project_settings, str(places.project_dir)),
+        settings=partial(digest_project_settings, places.project_dir),
         name=places.remote,
         project=str(places.project_dir),
         folders=(str(places.memory_dir), str(places.state_dir)),

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
-from memory_mcp.locations import blake2b
 from memory_mcp.safe_files import read_file
 
 USER_FILE: Final = "config.toml"
@@ -77,22 +76,6 @@ def read_config_file(path: str, root: str = "") -> dict[str, str]:
         return {key: _write_text(value) for key, value in found.items()}
     except (ValueError, RecursionError) as error:  # also a number or a table that has no end
         raise ConfigFileError(f"it is no TOML in UTF-8: {error}") from error
-
-
-def digest_settings(values: Mapping[str, str]) -> str:
-    """The digest of what a file sets, whatever else stands in it; '' where it sets nothing."""
-    text = "\0".join(f"{key}={values[key]}" for key in sorted(values))
-    return (
-        blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest() if values else ""
-    )
-
-
-def digest_project_settings(project: str) -> str:
-    """The digest of what the project's file sets now; '' where that is nothing."""
-    try:
-        return digest_settings(read_config_file(os.path.join(project, PROJECT_FILE), project))
-    except ConfigFileError:
-        return ""
 
 
 def _write_text(value: object) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from memory_mcp.config.places import ProjectFolders, find_project_folders
@@ -20,7 +21,6 @@ from memory_mcp.config.settings import (
 from memory_mcp.config_files import (
     PROJECT_FILE,
     ConfigFileError,
-    digest_settings,
     find_user_file,
     name_key,
     read_config_file,
@@ -108,3 +108,17 @@ def _load_file(path: str, whose: Whose, root: str = "") -> ConfigFile:
         return ConfigFile(path, whose, read_config_file(path, root))
     except ConfigFileError as error:
         return ConfigFile(path, whose, {}, str(error))
+
+
+def digest_settings(values: Mapping[str, str]) -> str:
+    """The digest of what a file sets, whatever else stands in it; '' where it sets nothing."""
+    text = "\0".join(f"{key}={values[key]}" for key in sorted(values))
+    return sha256(text.encode(errors="surrogatepass")).hexdigest() if values else ""
+
+
+def digest_project_settings(project: Path) -> str:
+    """The digest of what the project's file sets now; '' where that is nothing."""
+    try:
+        return digest_settings(read_config_file(str(project / PROJECT_FILE), str(project)))
+    except ConfigFileError:
+        return ""
