@@ -37,7 +37,7 @@ _TRIAL_BYTES: Final = 65_536
 ANY_SETTING: Final = "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"
 """What an error names where the setting that moves a path is unknown."""
 
-Verb = Literal["store", "read", "erase"]
+Verb = Literal["store", "make", "read", "erase"]
 
 _OWN_FILE: Final = 0o600
 _WINDOWS: Final = sys.platform == "win32"
@@ -220,7 +220,7 @@ class Disk:
         try:
             self.folder(path)
         except OSError as error:
-            raise self.unavailable(error, path, "store") from error
+            raise self.unavailable(error, path, "make") from error
 
     @contextmanager
     def try_lock(self, path: Path) -> Generator[bool]:
@@ -398,7 +398,7 @@ def unavailable(
         )
     unknown = (error.strerror or str(error), "Mend that and try again")
     why, remedy = _REFUSALS.get(error.errno or 0, unknown)
-    if error.errno == errno.ENOENT and verb == "store":
+    if error.errno == errno.ENOENT and verb in ("store", "make"):
         why, remedy = (
             "its project was renamed or removed, or is not mounted",
             "Bring it back, or start again where it is now",
@@ -407,6 +407,7 @@ def unavailable(
         why = "it may not be touched"
     consequence: dict[Verb, str] = {
         "store": "nothing was changed",
+        "make": "nothing is lost",
         "read": "nothing is lost",
         "erase": "what is left is erased at the next start, and is not recalled meanwhile",
     }

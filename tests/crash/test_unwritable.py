@@ -103,6 +103,18 @@ async def test_a_read_only_project_can_be_read_and_says_why_it_is_not_written(
         assert await see(built.workspace) == before
 
 
+async def test_who_reads_where_no_index_can_be_made_is_not_told_of_storing(tmp_path: Path) -> None:
+    """Nothing was to be stored; what is missing is a folder."""
+    await begin(tmp_path)
+    async with opened(tmp_path) as built:
+        machine = built.places.machine_dir
+    shutil.rmtree(machine)
+
+    async with opened(tmp_path, ReadOnlyDisk()) as built:
+        with pytest.raises(StoreUnavailableError, match=r"^Cannot make .*nothing is lost\.$"):
+            await see(built.workspace)
+
+
 @pytest.mark.files
 @pytest.mark.parametrize("disk", [ReadOnlyDisk, lambda: FullDisk(0)], ids=["read-only", "full"])
 async def test_the_doctor_names_each_folder_that_takes_no_write(
