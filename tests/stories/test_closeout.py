@@ -289,7 +289,7 @@ def test_the_command_closes_as_the_tool_does(run: Run, project: Path) -> None:
 
     assert len(said["written"]) == 5
     assert {r["content"] for r in records(project) if r["kind"] != "checkpoint"} == WRITTEN
-    wrong = complaint(run, "checkpoint", "x", "--closeout", '{"decided": []}')
+    wrong = complaint(run, "checkpoint", "x", "--closeout", '{"decided": []}', expected=2)
     assert "decided is no name that is known here" in wrong
     assert "any of: decisions, artifacts, issues, agents." in wrong
 

@@ -89,6 +89,5 @@ def read_json(adapter: "TypeAdapter[Value]", argument: str, what: str, expected:
     try:
         return adapter.validate_json(read_text(argument))
     except ValidationError as error:
-        raise InvalidRequestError(
-            f"{what} cannot be read: {describe_errors(error)}. {expected}"
-        ) from error
+        wrong = InvalidRequestError if argument == "-" else UsageError
+        raise wrong(f"{what} cannot be read: {describe_errors(error)}. {expected}") from error
