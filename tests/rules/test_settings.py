@@ -247,7 +247,8 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
 )
 def test_a_value_that_means_nothing_is_refused(name: str, value: str, choices: str) -> None:
     """Carrying on with a default would do what nobody asked for."""
-    said = f"{name} is {value!r}; it must be {choices}. Correct it and start again."
+    shown = value if value.lstrip("-").replace(".", "").isdecimal() else repr(value)
+    said = f"{name} is {shown}; it must be {choices}. Correct it and start again."
     with pytest.raises(SettingError, match=f"^{re.escape(said)}$"):
         parse_settings({name: value})
 

@@ -141,32 +141,38 @@ def test_a_folder_that_cannot_be_one_is_named_and_costs_no_read(
     assert file.read_bytes() == b"mine"
 
 
-@pytest.mark.anyio
-async def test_a_home_that_is_none_opens_no_other_one(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What is in the usual one is not what was asked for: it is neither read nor written."""
-    home = tmp_path / "data"
+@pytest.fixture
+def no_home(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """MEMORY_HOME names a file, and the usual home has a memory; what is to be said of that."""
     monkeypatch.delenv("MEMORY_HOME")
-    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     as_json(run, "add", "Tabs are what I prefer.", "--scope", "user")
-    before = sorted(home.rglob("*"))
     file = tmp_path / "file"
     file.write_bytes(b"mine")
     monkeypatch.setenv("MEMORY_HOME", str(file))
-    why = f"MEMORY_HOME is {str(file)!r}; it must be a folder; {str(file)!r} is none. Correct it"
+    return f"MEMORY_HOME is {str(file)!r}; it must be a folder; {str(file)!r} is none. Correct it"
+
+
+def test_a_home_that_is_none_opens_no_other_one(run: Run, no_home: str, tmp_path: Path) -> None:
+    """What is in the usual one is not what was asked for: it is neither read nor written."""
+    before = sorted(tmp_path.rglob("*"))
     for command in (("list",), ("doctor",), ("token", "add", "ada"), ("trust", "--list"),
                     ("serve", "--transport", "sse", "--port", "0")):  # fmt: skip
         status, out, said = run(*command)
         assert (status, out) == (1, "")
-        assert why in said
-    settings = read_settings()
-    async with agent(settings, "auto") as client:
-        found = await client.call_tool("search_memories", {"query": "tabs"})
-    assert "Tabs" not in text_of(found)
-    assert why in text_of(found)
-    assert sorted(home.rglob("*")) == before
+        assert no_home in said
+    assert no_home in run("config")[1]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.anyio
+async def test_an_agent_without_a_home_goes_on_without_a_memory(no_home: str) -> None:
+    """It reads why, and nothing of another home."""
+    async with agent(read_settings(), "auto") as client:
+        found = text_of(await client.call_tool("search_memories", {"query": "tabs"}))
+    assert "Tabs" not in found
+    assert no_home in found
 
 
 @pytest.mark.parametrize("name", ["MEMORY_HOME", "MEMORY_STATE_DIR"])
