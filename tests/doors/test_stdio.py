@@ -163,6 +163,26 @@ def test_stdout_carries_protocol_and_nothing_else(project: Path, tmp_path: Path)
     assert server.returncode == 0
 
 
+def test_a_line_that_is_no_message_is_answered_and_logged(project: Path, tmp_path: Path) -> None:
+    """The SDK drops it in silence, and its sender would wait without end. An empty one is none."""
+    log = tmp_path / "log"
+    with log.open("w") as stderr, _started(project, {}, stderr) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for line in ('{"token": "s3cret', "", '{"method": 7}', json.dumps(HELLO[0])):
+            server.stdin.write(f"{line}\n")
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(3)]
+        server.stdin.close()
+
+    wrong = [(each["id"], each["error"]["code"]) for each in answers if "error" in each]
+    assert wrong == [(None, -32700), (None, -32600)]
+    assert [each["id"] for each in answers if "result" in each] == [1]
+    logged = log.read_text("utf-8")
+    assert logged.count("WARNING memory_mcp.server: A line of the client was not carried out") == 2
+    assert "s3cret" not in logged
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send there")
 def test_an_interrupt_ends_it_quietly(project: Path) -> None:
     """Claude Code sends SIGINT, and SIGTERM 100 ms later; a traceback looks like a crash."""
