@@ -32,7 +32,6 @@ from memory_mcp.ports import (
     Clock,
     CodeFiles,
     Embedder,
-    Folders,
     GitHistory,
     HeadStore,
     Ids,
@@ -45,6 +44,7 @@ from memory_mcp.ports import (
     Provenance,
     RecordStore,
     Reviews,
+    StoreFolders,
     SuggestionStore,
     VectorIndex,
     Views,
@@ -527,7 +527,7 @@ class Workspace:
     policy: Policy
     conversations: Conversations
     reviews: Reviews
-    folders: Folders
+    folders: StoreFolders
     team: MemoryBank | None = None
     language: LanguageModel | None = None
     strangers: Strangers | None = None

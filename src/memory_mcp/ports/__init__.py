@@ -21,7 +21,6 @@ from memory_mcp.ports.records import (
     Clock,
     CloudTrust,
     ErasedLog,
-    Folders,
     HeadStore,
     Ids,
     ImportJournal,
@@ -29,6 +28,7 @@ from memory_mcp.ports.records import (
     Provenance,
     RecordStore,
     Reviews,
+    StoreFolders,
 )
 from memory_mcp.ports.resources import ResourceFiles
 from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, SuggestionStore, Views
@@ -41,7 +41,6 @@ __all__ = [
     "Embedder",
     "ErasedLog",
     "Erasures",
-    "Folders",
     "GitHistory",
     "HeadStore",
     "Ids",
@@ -60,6 +59,7 @@ __all__ = [
     "ResourceFiles",
     "Reviews",
     "SearchIndex",
+    "StoreFolders",
     "SuggestionStore",
     "TextSearch",
     "VectorIndex",

@@ -59,7 +59,7 @@ class ProjectTrust(Protocol):
     def revoke(self) -> bool: ...
 
 
-class Folders(Protocol):
+class StoreFolders(Protocol):
     """The folders that this process stores in.
 
     `find_unwritable` tries each with a small file, of which nothing is left, and returns why those

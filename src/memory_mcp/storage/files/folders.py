@@ -11,7 +11,7 @@ from memory_mcp.storage.threads import in_thread
 
 @frozen
 class LocalFolders:
-    """Implements `ports.Folders`."""
+    """Implements `ports.StoreFolders`."""
 
     folders: Sequence[Path]
     disk: Disk
