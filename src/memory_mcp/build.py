@@ -9,12 +9,13 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memory_mcp import rendered
+from memory_mcp.config.load import digest_project_settings
 from memory_mcp.config.places import (
     RECORDS_FOLDER,
     ProjectFolders,
@@ -66,6 +67,7 @@ from memory_mcp.ports import (
     VectorIndex,
 )
 from memory_mcp.storage.files.code import LocalCode
+from memory_mcp.storage.files.folders import LocalFolders
 from memory_mcp.storage.files.heads import HEAD_FILE, LocalHeads
 from memory_mcp.storage.files.host import GitProvenance, GitRemote, SystemClock, SystemIds
 from memory_mcp.storage.files.imports import LocalImportJournal
@@ -206,6 +208,7 @@ def build_workspace(
         policy=_build_policy(settings, places, source, owned),
         conversations=Conversations(check_branch(settings.branch)),
         reviews=LocalReviews(places.user_state_dir / "reviews", places.machine_dir.name, writer),
+        folders=LocalFolders(_list_written(settings, places), writer),
         language=build_language_model(settings),
         waiting=stores.waiting,
     )
@@ -498,6 +501,13 @@ def _build_mirrors(
     return own, mirror(places.user_state_dir, namespace_of(user, None), lambda: True)
 
 
+def _list_written(settings: Settings, places: ProjectFolders) -> list[Path]:
+    """The folders that a new memory, a move, or an answer of the user needs."""
+    if settings.provider == "postgres" and settings.postgres_url:
+        return [places.machine_dir, places.user_state_dir]
+    return [places.memory_dir, places.state_dir, places.user_memory_dir, places.machine_dir]
+
+
 def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> ProjectOwnership | None:
     """What tells this machine's files from a stranger's; without a checkout all are its own."""
     if places.project_dir is None or settings.project_name:
@@ -510,6 +520,7 @@ def _build_owned(settings: Settings, places: ProjectFolders, disk: Disk) -> Proj
         projects,
         records=places.records,
         address=GitRemote(places.project_dir).address,
+        settings=partial(digest_project_settings, places.project_dir),
         name=places.remote,
         project=str(places.project_dir),
         folders=(str(places.memory_dir), str(places.state_dir)),

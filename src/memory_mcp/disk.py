@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 LITTER: Final = ".tmp"
 """Suffix of temporary files. One that a cut left over is litter, never a record."""
 
+_TRIAL_BYTES: Final = 65_536
+"""As much as an index grows by at once: what is left of a full disk may hold less."""
+
 ANY_SETTING: Final = "MEMORY_HOME, MEMORY_DIR or MEMORY_STATE_DIR, whichever leads there,"
 """What an error names where the setting that moves a path is unknown."""
 
-Verb = Literal["store", "read", "erase"]
+Verb = Literal["store", "make", "read", "erase"]
 
 _OWN_FILE: Final = 0o600
 _WINDOWS: Final = sys.platform == "win32"
@@ -125,6 +128,25 @@ class Disk:
             self._discard(temporary)
             raise
 
+    def try_folder(self, folder: Path) -> None:
+        """Write a small file where the folder is, or would be made, and remove it again.
+
+        Raises:
+            StoreUnavailableError: the file system refused what any write to the folder needs.
+        """
+        there = folder
+        while not (os.path.lexists(there) or there.parent == there or there in self.roots):
+            there = there.parent
+        trial = there / f".try.{os.urandom(4).hex()}{LITTER}"
+        try:
+            self._refuse_links(folder)
+            with self._temporary(trial, None) as put:
+                put(bytes(_TRIAL_BYTES))
+        except OSError as error:
+            raise self.unavailable(error, folder, "store") from error
+        finally:
+            self._discard(trial)
+
     def append(self, path: Path, line: bytes) -> None:
         """Add one line to a log, durably. If the last line is torn, a newline ends it first."""
         try:
@@ -198,7 +220,7 @@ class Disk:
         try:
             self.folder(path)
         except OSError as error:
-            raise self.unavailable(error, path, "store") from error
+            raise self.unavailable(error, path, "make") from error
 
     @contextmanager
     def try_lock(self, path: Path) -> Generator[bool]:
@@ -404,7 +426,7 @@ def unavailable(
         )
     unknown = (error.strerror or str(error), "Mend that and try again")
     why, remedy = _REFUSALS.get(error.errno or 0, unknown)
-    if error.errno == errno.ENOENT and verb == "store":
+    if error.errno == errno.ENOENT and verb in ("store", "make"):
         why, remedy = (
             "its project was renamed or removed, or is not mounted",
             "Bring it back, or start again where it is now",
@@ -413,6 +435,7 @@ def unavailable(
         why = "it may not be touched"
     consequence: dict[Verb, str] = {
         "store": "nothing was changed",
+        "make": "nothing is lost",
         "read": "nothing is lost",
         "erase": "what is left is erased at the next start, and is not recalled meanwhile",
     }

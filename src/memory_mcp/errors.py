@@ -125,7 +125,10 @@ class SettingError(InvalidRequestError):
 
     def __init__(self, name: str, value: str | None, choices: str) -> None:
         self.name = name
-        stands = "cannot be used (not shown here)" if value is None else f"is {value!r}"
+        stands = "cannot be used (not shown here)"
+        if value is not None:
+            number = value.removeprefix("-").replace(".", "", 1)  # which is no text in quotes
+            stands = f"is {value if number.isdecimal() else repr(value)}"
         super().__init__(f"{name} {stands}; it must be {choices}. Correct it and start again.")
 
 

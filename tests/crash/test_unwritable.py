@@ -22,9 +22,11 @@ from project import (
 )
 
 from memory_mcp import branches, sessions
+from memory_mcp.disk import Disk
 from memory_mcp.domain.outcomes import Backtracked
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import StoreUnavailableError
+from memory_mcp.maintenance import run_doctor
 
 pytestmark = pytest.mark.anyio
 
@@ -99,6 +101,53 @@ async def test_a_read_only_project_can_be_read_and_says_why_it_is_not_written(
         assert str(tmp_path) in str(caught.value)
         assert "or set MEMORY_" in str(caught.value)
         assert await see(built.workspace) == before
+
+
+async def test_who_reads_where_no_index_can_be_made_is_not_told_of_storing(tmp_path: Path) -> None:
+    """Nothing was to be stored; what is missing is a folder."""
+    await begin(tmp_path)
+    async with opened(tmp_path) as built:
+        machine = built.places.machine_dir
+    shutil.rmtree(machine)
+
+    async with opened(tmp_path, ReadOnlyDisk()) as built:
+        with pytest.raises(StoreUnavailableError, match=r"^Cannot make .*nothing is lost\.$"):
+            await see(built.workspace)
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("disk", [ReadOnlyDisk, lambda: FullDisk(0)], ids=["read-only", "full"])
+async def test_the_doctor_names_each_folder_that_takes_no_write(
+    disk: Callable[[], Disk], tmp_path: Path
+) -> None:
+    """All would look well otherwise, and the next memory would be the one that finds out."""
+    await begin(tmp_path)
+    async with opened(tmp_path, disk()) as built:
+        found = await run_doctor(built.workspace)
+        places = built.places
+
+    named = [finding for finding in found if finding.code == "folder-unwritable"]
+    assert {finding.severity for finding in named} == {"must"}
+    folders = places.memory_dir, places.state_dir, places.user_memory_dir, places.machine_dir
+    for folder, finding in zip(folders, named, strict=True):
+        assert str(folder) in finding.what
+        assert finding.remedy
+
+
+def list_all(folder: Path) -> list[Path]:
+    """All files and folders below it."""
+    return sorted(folder.rglob("*"))
+
+
+async def test_what_the_doctor_tries_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No file, and no folder where nothing was stored yet."""
+    await begin(tmp_path)
+    async with opened(tmp_path) as built:
+        await run_doctor(built.workspace)
+        shutil.rmtree(built.places.user_memory_dir, ignore_errors=True)
+        before = list_all(tmp_path)
+        assert not await built.workspace.folders.find_unwritable()
+        assert list_all(tmp_path) == before
 
 
 @pytest.mark.skipif(

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from command_line import Run, complaint
@@ -50,6 +50,18 @@ _NEVER_RIGHT: list[tuple[tuple[str, ...], str]] = [
         "argument content: 'a\\udcff' is no UTF-8 (byte 0xff at character 1). Convert",
     ),
     (("list", "--category", "\udcf6"), "argument --category: '\\udcf6' is no UTF-8"),
+    (("add", " "), "argument content: it is empty; give one self-contained statement."),
+    (("update", "1", ""), "argument content: it is empty; give one self-contained statement."),
+    (("identity", ""), "argument TEXT: it is empty; give one self-contained statement."),
+    (("nudge", "add", ""), "argument text: it is empty; say what is to be brought up."),
+    (("add", "x", "--tag", ""), "--tag: it is empty; give it a word, or leave it out."),
+    (("checkpoint", "x", "--decided", "::"), "--decided is empty. Say what was decided"),
+    (("fork", ""), "argument NEW: branch '' cannot be a name: it is empty."),
+    (("context", "--since", "yesterday"), "--since: since 'yesterday' is neither what an earlier"),
+    (("list", "--lim", "1"), "list takes no --lim."),
+    (("--limit", "1", "list"), "--limit stands before its command; write it after list."),
+    (("--limit=1", "list"), "--limit stands before its command; write it after list."),
+    (("--branch", "x", "--task", "y"), "--task is no option of memory-mcp itself: those of a"),
     (("nosuch",), "argument COMMAND: 'nosuch' is unknown. `memory-mcp --help` shows how"),
 ]
 
@@ -64,11 +76,30 @@ def test_what_could_never_work_is_wrong_usage(
     assert said in complaint(run, *arguments, expected=2)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="its command lines are Unicode")
+def test_a_locale_without_utf_8_takes_utf_8_all_the_same(tmp_path: Path) -> None:
+    """What the terminal sent is UTF-8, whatever the locale says of it: a text, a name."""
+    (tmp_path / ".git").mkdir()
+    words = [sys.executable, "-m", "memory_mcp", "--json"]
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def answer(*arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [*words, *arguments],
+            capture_output=True, text=True, encoding="utf-8", check=False, cwd=tmp_path,
+            env=environment,
+        )  # fmt: skip
+        return json.loads(done.stdout)
+
+    assert answer("add", "Müller orders bread.", "--tag", "Bäcker")["success"]
+    (found,) = answer("search", "Müller", "--tag", "Bäcker")["results"]
+    assert found["content"] == "Müller orders bread."
+    assert answer("fork", "Käse")["branch"] == "Käse"
+    assert answer("--branch", "Käse", "list")["success"]
+
+
 _WRONG: list[tuple[tuple[str, ...], str]] = [
     (("add", "x" * 8_001), "the text has 8,001 characters; the limit is 8,000"),
-    (("add", " "), "the text is empty. Give one self-contained statement."),
-    (("add", "x", "--tag", ""), "--tag is empty. Give it a word, or leave it out."),
-    (("checkpoint", "x", "--decided", "::"), "--decided is empty. Say what was decided"),
     (("nudge", "add", "x", "--expires", "2020-01-01"), "--expires is 2020-01-01"),
     (("backtrack", "nowhere"), "No checkpoint, phase or line 'nowhere'."),
 ]
@@ -458,9 +489,10 @@ def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit, match="0"):
         main(["help"])
     assert capsys.readouterr().out == shown
-    with pytest.raises(SystemExit, match="0"):
-        main(["help", "search"])
-    assert capsys.readouterr().out.startswith("usage: memory-mcp search ")
+    for asked in (["help", "search"], ["--help", "search"], ["search", "-h"]):
+        with pytest.raises(SystemExit, match="0"):
+            main(asked)
+        assert capsys.readouterr().out.startswith("usage: memory-mcp search ")
     for entry in LISTED:
         assert re.search(rf" {entry.name} +{re.escape(entry.short)}( |$)", shown, re.MULTILINE)
     assert not re.search(r"\b(hook|episode|capture)\b", shown), "only programs call these"

@@ -90,7 +90,9 @@ def test_a_projects_file_counts_only_where_the_user_trusts_the_project(
     assert read(project).opening.bootstrap_tokens == 500
     noted = as_json(run, "status")["warnings"]
     assert len(noted) == 1
-    assert noted[0].startswith("This repository brought settings in .claude/memory.toml (bootst")
+    assert noted[0].startswith(
+        "What .claude/memory.toml sets (bootstrap_tokens) counts for nothing"
+    )
     asked = run("trust", "--json")[1]
     assert "Its .claude/memory.toml will set: bootstrap_tokens." in asked
 
@@ -98,6 +100,35 @@ def test_a_projects_file_counts_only_where_the_user_trusts_the_project(
     assert read(project).opening.bootstrap_tokens == 800
     assert run("trust", "--revoke")[0] == 0
     assert read(project).opening.bootstrap_tokens == 500
+
+
+def test_a_trusted_file_that_changes_counts_no_more_until_it_is_looked_at(
+    run: Run, project: Path, theirs: Path
+) -> None:
+    """A pull changes it as it brings it. What only looks otherwise sets what it set."""
+    assert run("trust", "--yes")[0] == 0
+    theirs.write_text("bootstrap_tokens = 800\n", "utf-8")
+    assert read(project).opening.bootstrap_tokens == 500, "it came after the yes"
+    assert run("trust", "--yes")[0] == 0
+    theirs.write_text("# how much a session begins with\r\nbootstrap_tokens = 800\r\n", "utf-8")
+    assert read(project).opening.bootstrap_tokens == 800
+
+    theirs.write_text("bootstrap_tokens = 4000\n", "utf-8")
+    assert read(project).opening.bootstrap_tokens == 500
+    waits = "What .claude/memory.toml sets (bootstrap_tokens) counts for nothing until you have"
+    assert as_json(run, "status")["warnings"][0].startswith(waits)
+    (found,) = as_json(run, "doctor")["findings"]
+    assert (found["code"], found["severity"]) == ("settings-wait", "should")
+    assert found["what"].startswith(waits)
+    assert "not trusted as it is now" in run("config")[1]
+    asked = run("trust", "--json")[1]
+    assert "Its .claude/memory.toml will set: bootstrap_tokens." in asked
+
+    assert run("trust", "--yes")[0] == 0
+    assert read(project).opening.bootstrap_tokens == 4_000
+    assert as_json(run, "doctor")["findings"] == []
+    theirs.unlink()
+    assert as_json(run, "status").get("warnings", []) == []
 
 
 @pytest.mark.sampled(4)
@@ -187,7 +218,7 @@ def test_a_wrong_value_names_its_file_and_costs_that_setting_alone(
 
     assert settings.opening.topn == 6
     merge_topk, merge_mode = settings.warnings
-    assert merge_topk.startswith(f"merge_topk in {own_file} is '99'; it must be a number from 0 ")
+    assert merge_topk.startswith(f"merge_topk in {own_file} is 99; it must be a number from 0 ")
     assert f"in {own_file} is '2026-11-23'; it must be one of recreate, update." in merge_mode
 
 

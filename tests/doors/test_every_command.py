@@ -142,7 +142,6 @@ def test_a_name_that_nothing_can_have_is_wrong_usage(run: Run, call: tuple[str, 
     [
         (("add", "x", "--tag", "t" * 65), "--tag has 65 characters; the limit is 64. Shorten it."),
         (("add", "x", "--expires", "2020-01-01"), "--expires is 2020-01-01"),
-        (("checkpoint", "x", "--decided", ""), "--decided is empty"),
         (("search", "--since", "2027-01-01", "--until", "2026-01-01"), "--since ("),
     ],
 )

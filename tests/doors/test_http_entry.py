@@ -23,7 +23,9 @@ from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_encode
 
 from memory_mcp.cli.main import main
+from memory_mcp.config.load import load_settings
 from memory_mcp.config.settings import HttpSettings
+from memory_mcp.server.admission import find_authenticator
 from memory_mcp.server.http.authentication import find_client
 from memory_mcp.server.http.gate import Names, refuse_foreign_request
 from memory_mcp.server.http.issuer import Issuer
@@ -219,7 +221,7 @@ def test_two_tokens_have_two_names(run: Run) -> None:
     ("environment", "host", "why"),
     [
         ({}, "0.0.0.0", "is refused: it would be open to whoever reaches the port"),  # noqa: S104  # refused
-        ({"MEMORY_HTTP_URL": "https://m.example/mcp"}, "127.0.0.1", "MEMORY_HTTP_URL is refused"),
+        ({"MEMORY_HTTP_URL": "https://m.example/mcp"}, "127.0.0.1", "alone, take MEMORY_HTTP_URL"),
         ({"MEMORY_HTTP_ISSUER": "https://i.example"}, "127.0.0.1", "Set MEMORY_HTTP_URL"),
         ({"MEMORY_HTTP_ISSUER": "i.example"}, "127.0.0.1", "MEMORY_HTTP_ISSUER cannot be used"),
         ({"MEMORY_HTTP_URL": "http://m.example/mcp"}, "127.0.0.1", "https, because http shows"),
@@ -242,15 +244,22 @@ def test_a_server_that_anybody_could_enter_does_not_start(
 
 @shows("public-start")
 def test_once_there_was_a_token_nobody_enters_without_one(
-    run: Run, capsys: pytest.CaptureFixture[str]
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """To revoke the last one does not open the door."""
+    """To revoke the last one does not open the door; the message names the ways that do."""
     run("token", "add", "ada")
     run("token", "revoke", "ada")
     status = main(["serve", "--transport", "streamable-http", "--port", "0"])
 
     assert status == 1
-    assert "this server is refused" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "this server is refused: it asked for tokens until now, and none holds any more." in said
+    assert "--host" not in said, "it is this machine already"
+    (file,) = tmp_path.rglob("tokens.json")
+    assert f"or, if every program of this machine may enter without one again, move {file}" in said
+    file.rename(file.with_suffix(".old"))
+    settings = load_settings().settings
+    assert find_authenticator(settings, "127.0.0.1", "/mcp") is None
 
 
 # An issuer.

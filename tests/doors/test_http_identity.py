@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doors import Era, User, add, call, failed, read, recalled, refused, seal, text_of
+from doors import Era, User, add, call, read, recalled, refused, seal, text_of
 from hosted import Hosted, hosting
 from http_cases import shows
 from listening import LIST, listener
@@ -227,7 +227,7 @@ async def test_no_tool_takes_a_user_a_team_or_a_project(hosted: Hosted) -> None:
             known = set(tool.input_schema.get("properties", {}))
             assert not known & {"user", "team", "project", "project_dir", "path", "home"}, tool.name
             for name in ("user", "project", "container_tag"):
-                said = await failed(client, tool.name, **{name: "bob"})
+                said = await refused(client, tool.name, **{name: "bob"})
                 assert f"{tool.name} has no argument {name!r}" in said
         (adding,) = (tool for tool in tools if tool.name == "add_memory")
         scopes = set(adding.input_schema["properties"]["scope"]["enum"])

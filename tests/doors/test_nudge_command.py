@@ -144,7 +144,7 @@ def test_names_that_others_chose_are_shown_on_one_line_and_without_secrets(
 
 def test_what_cannot_be_a_nudge_is_refused_with_what_would_do(run: Run, folder: Path) -> None:
     """Before anything is written."""
-    assert complaint(run, "nudge", "add", " \x00\n") == (
+    assert complaint(run, "nudge", "add", "\x00\n") == (
         "The nudge is empty. Say what is to be brought up."
     )
     assert complaint(run, "nudge", "add", "x" * 301) == (

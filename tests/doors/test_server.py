@@ -90,10 +90,10 @@ async def test_an_unknown_argument_is_refused_with_the_known_ones(
 ) -> None:
     """The SDK would drop it in silence, and the memory would be stored without what it said."""
     async with agent(settings, era) as client:
-        typo = await failed(client, "add_memory", content="x", suporsedes=["a"])
-        odd = await failed(client, "memory_head", verbose=True)
-        inner = await failed(client, "checkpoint", summary="x", answered={"action": "accept"})
-        context = await failed(client, "memory_context", ctx=1)
+        typo = await refused(client, "add_memory", content="x", suporsedes=["a"])
+        odd = await refused(client, "memory_head", verbose=True)
+        inner = await refused(client, "checkpoint", summary="x", answered={"action": "accept"})
+        context = await refused(client, "memory_context", ctx=1)
 
     known = "Known: content, metadata, kind, scope, supersedes, phase, cites, gate, suggested."
     assert typo == f"add_memory has no argument 'suporsedes'. Did you mean 'supersedes'? {known}"
@@ -119,7 +119,7 @@ async def test_a_wrong_type_is_told_in_one_short_sentence(
 ) -> None:
     """A link to pydantic's pages helps no model."""
     async with agent(settings, "auto") as client:
-        text = await failed(client, tool, **arguments)
+        text = await refused(client, tool, **arguments)
 
     assert text.startswith(f"{tool}: ")
     assert said in text
@@ -152,7 +152,7 @@ async def test_a_phase_may_be_any_whole_number(settings: Settings, era: Era) -> 
     async with agent(settings, era) as client:
         await seal(client, "One", phase=1)
         went = await call(client, "backtrack", to=1.0, mode="continue")
-        odd = await failed(client, "backtrack", to=1.5)
+        odd = await refused(client, "backtrack", to=1.5)
 
     assert went["success"] is True
     assert "must be a text (got 1.5)" in odd

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
-from doors import Era, Json, User, add, call, failed, machine_dir, process, read, recalled, seal
+from doors import Era, Json, User, add, call, machine_dir, process, read, recalled, refused, seal
 from forked_server import forked_server
 from mcp import Client
 
@@ -130,7 +130,7 @@ async def test_serve_takes_toolsets(project: Path, era: Era) -> None:
     """The option of the command switches on the further tools."""
     async with Client(process(project, "serve", "--toolsets", "branches"), mode=era) as client:
         assert "switch_branch" in [tool.name for tool in (await client.list_tools()).tools]
-        assert "argument 'x'" in await failed(client, "memory_head", x=1)
+        assert "argument 'x'" in await refused(client, "memory_head", x=1)
 
 
 def test_stdout_carries_protocol_and_nothing_else(project: Path, tmp_path: Path) -> None:
@@ -161,6 +161,26 @@ def test_stdout_carries_protocol_and_nothing_else(project: Path, tmp_path: Path)
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
     assert log.stat().st_size > 0, "what is logged goes elsewhere"
     assert server.returncode == 0
+
+
+def test_a_line_that_is_no_message_is_answered_and_logged(project: Path, tmp_path: Path) -> None:
+    """The SDK drops it in silence, and its sender would wait without end. An empty one is none."""
+    log = tmp_path / "log"
+    with log.open("w") as stderr, _started(project, {}, stderr) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for line in ('{"token": "s3cret', "", '{"method": 7}', json.dumps(HELLO[0])):
+            server.stdin.write(f"{line}\n")
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(3)]
+        server.stdin.close()
+
+    wrong = [(each["id"], each["error"]["code"]) for each in answers if "error" in each]
+    assert wrong == [(None, -32700), (None, -32600)]
+    assert [each["id"] for each in answers if "result" in each] == [1]
+    logged = log.read_text("utf-8")
+    assert logged.count("WARNING memory_mcp.server: A line of the client was not carried out") == 2
+    assert "s3cret" not in logged
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send there")

@@ -399,6 +399,26 @@ def test_a_graph_on_a_narrow_terminal_keeps_its_names_and_commands(
     assert re.search(r"^○  phase1-[0-9-]+  One$", screen, re.MULTILINE)
     assert max(map(cell_len, screen.splitlines())) <= 40
 
+    monkeypatch.setenv("COLUMNS", "24")
+    screen = on_a_terminal("log", terminal="dumb")[1]
+    assert f"\n│ │  backtrack {line['id']}\n" in screen, "the terminal goes on in its next line"
+    assert re.search(r"^○  phase1-[0-9-]+…?$", screen, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("left")
+@pytest.mark.parametrize("words", [("status",), ("config", "--all"), ("config", "embedder")])
+def test_what_is_told_of_the_project_and_the_settings_fits_a_narrow_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Only a word that is longer than a line, which may have to be typed, is longer."""
+    run("backtrack", "1", "--mode", "continue")
+    for columns in (30, 40, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        status, screen = on_a_terminal(*words, terminal="dumb")
+        assert status == 0
+        for line in screen.splitlines():
+            assert cell_len(line) <= columns or len(line.split()) == 1, line
+
 
 @pytest.mark.parametrize(("terminal", "no_color"), [("xterm", "1"), ("dumb", "")])
 def test_a_graph_is_plain_where_no_colours_are_wanted(

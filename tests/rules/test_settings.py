@@ -248,7 +248,8 @@ def test_memory_can_be_on_in_so_many_words(value: str) -> None:
 )
 def test_a_value_that_means_nothing_is_refused(name: str, value: str, choices: str) -> None:
     """Carrying on with a default would do what nobody asked for."""
-    said = f"{name} is {value!r}; it must be {choices}. Correct it and start again."
+    shown = value if value.lstrip("-").replace(".", "").isdecimal() else repr(value)
+    said = f"{name} is {shown}; it must be {choices}. Correct it and start again."
     with pytest.raises(SettingError, match=f"^{re.escape(said)}$"):
         parse_settings({name: value})
 
@@ -364,7 +365,7 @@ def test_a_container_is_a_name_that_the_service_takes(tag: str) -> None:
         ("MEMORY_APPROVAL", "aouto", {"approval": "ask"}),
         ("MEMORY_PROJECT_DIR", "/nowhere/at/all", {"meta": True, "project_missing": True}),
         ("MEMORY_BRANCH", "x\ty", {"meta": True, "branch": "main"}),
-        ("MEMORY_HOME", "~nobody-of-that-name/x", {"meta": True, "home": None}),
+        ("MEMORY_HOME", "~nobody-of-that-name/x", {"enabled": False, "home": None}),
         ("MEMORY_PROVIDER", "locla", {"cloud_off": "MEMORY_PROVIDER"}),
         ("SUPERMEMORY_BASE_URL", "http://example.com", {"cloud_off": "SUPERMEMORY_BASE_URL"}),
         ("SUPERMEMORY_API_KEY", "x y", {"cloud_off": "SUPERMEMORY_API_KEY", "api_key": None}),
@@ -536,15 +537,15 @@ def test_the_alias_of_a_setting_comes_before_that_of_another_tool() -> None:
         ),
         ({"MEMORY_NUDGE_QUEUE": "http://sqs.example/1/q"}, "MEMORY_NUDGE_QUEUE .* https, because"),
         ({"MEMORY_NUDGE_QUEUE": "nudges"}, "MEMORY_NUDGE_QUEUE cannot be used"),
-        ({"MEMORY_MERGE_AUTO_UPDATE": "85"}, "MEMORY_MERGE_AUTO_UPDATE is '85'; .* from 0 to 1"),
+        ({"MEMORY_MERGE_AUTO_UPDATE": "85"}, "MEMORY_MERGE_AUTO_UPDATE is 85; .* from 0 to 1"),
         ({"MEMORY_MERGE_CHECK_LOW": "nan"}, "MEMORY_MERGE_CHECK_LOW is 'nan'"),
         (
             {"MEMORY_MERGE_CHECK_LOW": "0.9"},
-            "CHECK_LOW is '0.9'; .* at most MEMORY_MERGE_AUTO_UPDATE .0.85.",
+            "CHECK_LOW is 0.9; .* at most MEMORY_MERGE_AUTO_UPDATE .0.85.",
         ),
         (
             {"MEMORY_MERGE_FALLBACK_LOW": "0.7"},
-            "FALLBACK_LOW is '0.7'; .* at most MEMORY_MERGE_CHECK_LOW .0.6.",
+            "FALLBACK_LOW is 0.7; .* at most MEMORY_MERGE_CHECK_LOW .0.6.",
         ),
         ({"MEMORY_MERGE_TOPK": "2.5"}, "a whole number from 0 to 10"),
         ({"MEMORY_CHECKPOINT_INTERVAL": "1e3"}, "a whole number from 0 to 1000"),

@@ -17,7 +17,6 @@ from doors import (
     add,
     agent,
     call,
-    failed,
     files_with,
     head_file,
     recalled,
@@ -290,8 +289,8 @@ def test_the_command_closes_as_the_tool_does(run: Run, project: Path) -> None:
 
     assert len(said["written"]) == 5
     assert {r["content"] for r in records(project) if r["kind"] != "checkpoint"} == WRITTEN
-    wrong = complaint(run, "checkpoint", "x", "--closeout", '{"decided": []}')
-    assert "at decided: Extra inputs" in wrong
+    wrong = complaint(run, "checkpoint", "x", "--closeout", '{"decided": []}', expected=2)
+    assert "decided is no name that is known here" in wrong
     assert "any of: decisions, artifacts, issues, agents." in wrong
 
 
@@ -460,7 +459,7 @@ async def test_what_is_given_bare_is_a_list_of_one(settings: Settings, era: Era)
             issues="No mails yet", agents=None, artifacts="docs/auth.md",
         )  # fmt: skip
         found = set(await recalled(client))
-        said = await failed(client, "checkpoint", summary="More", issues=7)
+        said = await refused(client, "checkpoint", summary="More", issues=7)
 
     assert {"JWT for the API", "No mails yet", "- docs/auth.md"} <= found
     assert said == "checkpoint: issues must be a list (got 7)"

@@ -305,6 +305,6 @@ def test_the_command_hands_on_as_the_tool_does(run: Run, project: Path) -> None:
     assert len(records(project)) == 5
     assert shown.startswith("This was handed on last. (")
     assert "session s-2)\nLogin works with OAuth; the recovery mails are missing.\n" in shown
-    wrong = complaint(run, "consolidate", '{"memory_update": 7}')
-    assert "at memory_update: Input should be a valid string" in wrong
+    wrong = complaint(run, "consolidate", '{"memory_update": 7}', expected=2)
+    assert "memory_update must be a text (got 7)" in wrong
     assert "any of: history_entry, memory_update, insights, session_id, final." in wrong

@@ -313,7 +313,7 @@ def test_the_command_reads_turns_from_a_hook(run: Run, project: Path) -> None:
     assert (status, json.loads(out)["outcome"], again) == (0, "inserted", 0)
     assert len(episodes(project)) == 1
     assert (wrong, broken) == (1, 1)
-    assert "at 0.role" in error
+    assert "cannot be read: 0.role " in error
     assert "Give a JSON list" in prose
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, as_json, complaint
-from doors import files_with, record_file
+from doors import agent, files_with, record_file, text_of
 from hooked import hook
 
 from memory_mcp.build import build_workspace
@@ -141,6 +141,40 @@ def test_a_folder_that_cannot_be_one_is_named_and_costs_no_read(
     assert file.read_bytes() == b"mine"
 
 
+@pytest.fixture
+def no_home(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """MEMORY_HOME names a file, and the usual home has a memory; what is to be said of that."""
+    monkeypatch.delenv("MEMORY_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    as_json(run, "add", "Tabs are what I prefer.", "--scope", "user")
+    file = tmp_path / "file"
+    file.write_bytes(b"mine")
+    monkeypatch.setenv("MEMORY_HOME", str(file))
+    return f"MEMORY_HOME is {str(file)!r}; it must be a folder; {str(file)!r} is none. Correct it"
+
+
+def test_a_home_that_is_none_opens_no_other_one(run: Run, no_home: str, tmp_path: Path) -> None:
+    """What is in the usual one is not what was asked for: it is neither read nor written."""
+    before = sorted(tmp_path.rglob("*"))
+    for command in (("list",), ("doctor",), ("token", "add", "ada"), ("trust", "--list"),
+                    ("serve", "--transport", "sse", "--port", "0")):  # fmt: skip
+        status, out, said = run(*command)
+        assert (status, out) == (1, "")
+        assert no_home in said
+    assert no_home in run("config")[1]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.anyio
+async def test_an_agent_without_a_home_goes_on_without_a_memory(no_home: str) -> None:
+    """It reads why, and nothing of another home."""
+    async with agent(read_settings(), "auto") as client:
+        found = text_of(await client.call_tool("search_memories", {"query": "tabs"}))
+    assert "Tabs" not in found
+    assert no_home in found
+
+
 @pytest.mark.parametrize("name", ["MEMORY_HOME", "MEMORY_STATE_DIR"])
 def test_a_hook_believes_no_folder_that_the_server_does_not_believe(name: str) -> None:
     """It would begin another memory, which nobody reads."""
@@ -215,9 +249,9 @@ def test_the_home_of_nobody_is_no_folder(
     """A folder called `~nobody` would be a surprise; so would a memory anywhere else."""
     monkeypatch.setenv(name, "~no-such-user/x")
     status, _, said = run("search", "x")
-    assert status == 0
+    assert status == (1 if name == "MEMORY_HOME" else 0)
     assert f"{name} is '~no-such-user/x'; it must be a folder; nobody here has that home" in said
-    assert "Until then nothing is written" in said
+    assert ("memory is off" if status else "Until then nothing is written") in said
     run("add", "Orders live in PostgreSQL.")
     assert files_with(tmp_path, "PostgreSQL") == []
     assert [found for found in tmp_path.rglob("*") if "no-such-user" in found.name] == []

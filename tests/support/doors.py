@@ -91,7 +91,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def failed(client: Client, tool: str, **arguments: Any) -> str:
-    """What the model reads where something failed, or the arguments are against the schema."""
+    """What the model reads where something failed that no better call would have avoided."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error, text_of(result)
     return text_of(result)

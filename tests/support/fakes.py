@@ -34,6 +34,7 @@ from memory_mcp.engine.workspace import (
     Policy,
     Workspace,
 )
+from memory_mcp.storage.files.folders import LocalFolders
 from memory_mcp.storage.files.trust import TrustedProjects
 
 START: Final = datetime(2026, 1, 31, 14, 30, 22, 104_000, tzinfo=UTC)
@@ -124,6 +125,7 @@ def fake_workspace(
     ]
     return Workspace(
         reviews=ReviewsInMemory(),
+        folders=LocalFolders((), Disk()),
         project=banks[0],
         user=banks[1],
         heads=MemoryHeads(),

@@ -6,11 +6,13 @@ import os
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from memory_mcp.domain.limits import PHASE_MAX
 from memory_mcp.errors import InvalidRequestError, quote
 from memory_mcp.patterns import compile_later
+
+Value = TypeVar("Value")
 
 PLACES: Final = {
     "project": ("DIR", "the project's folder (default: the git work tree or memory around you)"),
@@ -31,6 +33,16 @@ def describe_wrong_byte(text: str) -> str:
     if lost is None:
         return ""
     return f"byte 0x{ord(lost.group()) - _BYTE_ESCAPED:02x} at character {lost.start()}"
+
+
+def decode_text(text: str) -> str:
+    """The text that its bytes spell in UTF-8, where the locale could not read them; else itself."""
+    if _NO_UTF_8.search(text) is None:
+        return text
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        return text
 
 
 def parse_whole(text: str) -> int:
@@ -112,6 +124,32 @@ def parse_past(text: str) -> datetime:
             f"{quote(text)} is no time; write it like 2026-01-31, 2026-01-31T18:00+01:00 or 2h "
             "(ago)"
         ) from None
+
+
+def parse_with(check: Callable[[str], Value], text: str) -> Value:
+    """Read what a check of its own judges by its words alone: no memory would make it right.
+
+    Raises:
+        ArgumentTypeError: it refuses them.
+    """
+    try:
+        return check(text)
+    except InvalidRequestError as error:
+        raise ArgumentTypeError(str(error).removesuffix(".")) from None
+
+
+def not_empty(hint: str) -> Callable[[str], str]:
+    """A type of texts with a word in them; `hint` says what to do about another one."""
+
+    def parse(text: str) -> str:
+        if not text.strip():
+            raise ArgumentTypeError(f"it is empty; {hint}")
+        return text
+
+    return parse
+
+
+STATEMENT: Final = not_empty("give one self-contained statement")
 
 
 def parse_path(text: str) -> str:

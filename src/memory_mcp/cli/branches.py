@@ -4,11 +4,12 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Container
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 
 from memory_mcp import branches, code
 from memory_mcp.cli import output
-from memory_mcp.cli.arguments import PHASE, whole_within
+from memory_mcp.cli.arguments import PHASE, parse_with, whole_within
 from memory_mcp.cli.choose import Row, choose_row
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_form
@@ -35,6 +36,7 @@ from memory_mcp.render.outcomes import (
     render_preview,
     render_receipt,
 )
+from memory_mcp.text.drafts import check_branch
 from memory_mcp.timeline.plans import START
 
 _LOG_LIMIT: Final = 30
@@ -51,12 +53,15 @@ async def status(workspace: Workspace, _args: Namespace) -> Output | Skipped:
     report = await branches.report_head(workspace)
     if isinstance(report, Skipped):
         return report
-    return Output({"success": True, **render_head_fields(report)}, lambda _: render_head(report))
+    text = render_head(report)
+    return Output(
+        {"success": True, **render_head_fields(report)}, lambda _: output.fit_lines([text])
+    )
 
 
 async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """Show the timeline as a graph."""
-    from memory_mcp.render.log import LOG_SIGNS, render_log, render_log_fields
+    from memory_mcp.render.log import LOG_SIGNS, is_typed, render_log, render_log_fields
 
     if args.follow:
         return await _follow(workspace, as_json=args.json)
@@ -66,7 +71,7 @@ async def log(workspace: Workspace, args: Namespace) -> Output | Skipped:
     if not args.json:
         narrow = output.find_width() < _LOG_WIDTH
         drawing = render_log(read, ascii_only=not output.can_show(LOG_SIGNS), narrow=narrow)
-        output.print_styled(drawing)
+        output.print_styled(drawing, is_typed=is_typed)
     return Output(render_log_fields(read), silent=not args.json)
 
 
@@ -145,6 +150,8 @@ async def checkpoint(workspace: Workspace, args: Namespace) -> Output:
 def _read_closeout(args: Namespace) -> Closeout:
     closeout = _read_closeout_form(args.closeout) if args.closeout else Closeout()
     decided = [decision.partition("::") for decision in args.decided]
+    if not all(text.strip() for text, _, _ in decided):
+        raise UsageError("--decided is empty. Say what was decided, or leave it out.")
     return Closeout(
         decisions=(
             *closeout.decisions,
@@ -184,7 +191,8 @@ def _add_checkpoint_options(parser: ArgumentParser) -> None:
     parser.add_argument("--cite", action="append", default=[], dest="cites", metavar="PLACE",
                         help="code that it rests on: path:12-20, path#name")  # fmt: skip
     parser.add_argument("--closeout", default="", metavar="JSON",
-                        help="all of these as one object; - reads it from stdin")  # fmt: skip
+                        help="all of these as one object with any of decisions, artifacts, "
+                        "issues, agents; - reads it from stdin")  # fmt: skip
 
 
 async def backtrack(workspace: Workspace, args: Namespace) -> Output | Skipped:
@@ -343,7 +351,9 @@ async def fork(workspace: Workspace, args: Namespace) -> Output | Skipped:
 
 
 def _add_fork_options(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NEW", help="name of the new branch")
+    parser.add_argument(
+        "name", metavar="NEW", type=partial(parse_with, check_branch), help="name of the new branch"
+    )
     parser.add_argument("--at", default="", metavar="TO", help="checkpoint or phase (else: here)")
 
 

@@ -7,11 +7,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from difflib import unified_diff
+from functools import partial
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
-from memory_mcp.cli.arguments import some_of
+from memory_mcp.cli.arguments import parse_with, some_of
 from memory_mcp.cli.client_files import ClientFile, open_client_file
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.inputs import UsageError
@@ -73,7 +74,7 @@ class _ClientEntry:
                 f"{self.client.title} has no scope {self.scope!r}; choose "
                 f"{' or '.join(self.client.scopes)}."
             )
-        self.name = plans.check_name(args.name)
+        self.name = args.name
         self.label = f"The server {self.name!r} is"
         self.dry_run: bool = args.dry_run
         self.editor = plans.EDITORS[self.client.language]
@@ -306,7 +307,11 @@ def _add_entry_options(parser: ArgumentParser) -> None:
         " local: yours, in this project (Claude Code). Default: user, for editors project",
     )
     parser.add_argument(
-        "--name", default="memory", metavar="NAME", help="of the entry (default memory)"
+        "--name",
+        type=partial(parse_with, plans.check_name),
+        default="memory",
+        metavar="NAME",
+        help="of the entry (default memory)",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the change, write nothing")
 

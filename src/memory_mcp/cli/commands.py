@@ -22,7 +22,7 @@ from memory_mcp.cli.output import (
     print_output,
 )
 from memory_mcp.config.load import LoadedSettings, load_settings
-from memory_mcp.config.settings import Settings
+from memory_mcp.config.settings import Settings, require_home
 from memory_mcp.config.values import resolve_folder
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.engine.workspace import Workspace, refuse_writes
@@ -40,6 +40,9 @@ and there is none: it imports as it goes, and ends. An add leaves 23,000."""
 
 _GIT_SECONDS_MAX: Final = 1.0
 """A command waits so long for git's word on files that are gone, as a call that reads does."""
+
+_WITHOUT_HOME: Final = ("config", "demo", "serve")
+"""Commands that go on where the home cannot be used: to say it, or with a home of their own."""
 
 Handler = Callable[[LoadedSettings, Namespace], Output | Skipped]
 WorkspaceHandler = Callable[[Workspace, Namespace], Awaitable[Output | Skipped]]
@@ -136,6 +139,8 @@ def _load_settings(args: Namespace) -> LoadedSettings:
     if folder and not folder.is_dir():
         raise InvalidRequestError(f"--project {args.project!r} is no folder. Name one that exists.")
     loaded = load_settings(project=folder)
+    if args.command not in _WITHOUT_HOME:
+        require_home(loaded.settings)
     if args.command != "config":  # which shows them itself, beside the settings
         for warning in loaded.settings.warnings:
             print_note(warning)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from memory_mcp.cli.commands import Subcommand
 from memory_mcp.cli.inputs import UsageError
-from memory_mcp.cli.output import Fields, Output, find_width
+from memory_mcp.cli.output import Fields, Output, find_width, fit_lines
 from memory_mcp.config.descriptions import SettingDescription, load_descriptions
 from memory_mcp.config.load import LoadedSettings
 from memory_mcp.config.places import find_project_folders
@@ -133,7 +133,9 @@ def _describe_state(file: ConfigFile, loaded: LoadedSettings) -> str:
     if file.error:
         return f"cannot be read: {file.error}"
     if file is loaded.untrusted:
-        return "not trusted: sets nothing until you look at it and run `memory-mcp trust`"
+        return (
+            "not trusted as it is now: sets nothing until you look at it and run `memory-mcp trust`"
+        )
     number = len(file.values)
     if not number:
         return "sets nothing" if Path(file.path).is_file() else "there is none"
@@ -152,7 +154,7 @@ def _settings_text(fields: Fields) -> str:
         first = f"{others} other settings have" if rows else "Every setting has"
         lines.append(f"{first} the default: memory-mcp config --all")
     lines += ["", *fields["warnings"]] if fields["warnings"] else []
-    return "\n".join(lines)
+    return fit_lines(lines)
 
 
 def _describe_source(row: Fields) -> str:
@@ -163,10 +165,17 @@ def _describe_source(row: Fields) -> str:
 
 
 def _lay_out(rows: Sequence[tuple[str, str, str]], columns: float) -> Iterator[str]:
-    """A table that fits the terminal: a longer value is cut there, `config NAME` has it whole."""
+    """A table that fits the terminal: a longer value is cut there, `config NAME` has it whole.
+
+    On one that is too narrow for a table, the value stands whole below its name.
+    """
     names, values, sources = (
         max((len(row[at]) for row in rows), default=0) for at in range(3)
     )  # fmt: skip
+    if columns < names + _VALUE_CHARS_MIN + min(sources, len(_ENVIRONMENT)) + 4:
+        for name, value, source in rows:
+            yield f"{name}\n  {value} ({source})"
+        return
     room = max(_VALUE_CHARS_MIN, columns - names - min(sources, len(_ENVIRONMENT)) - 4)
     wide = int(min(values, room, _VALUE_CHARS_MAX))
     for name, value, source in rows:
@@ -190,7 +199,7 @@ def _setting_text(row: Fields) -> str:
         value = f"{row['value']!s}, set by {_name_source(row['name'], source)}"
     elif refused := row["refused"]:
         value = f"{row['value'] or row['default']}. {refused['why']}"
-    return "\n".join([
+    return fit_lines([
         f"{row['name']}: {value}",
         row["what"],
         f"Default: {row['default']}",

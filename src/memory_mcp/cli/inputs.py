@@ -84,11 +84,10 @@ def read_json(adapter: "TypeAdapter[Value]", argument: str, what: str, expected:
     """
     from pydantic import ValidationError
 
+    from memory_mcp.domain.input_form import describe_errors
+
     try:
         return adapter.validate_json(read_text(argument))
     except ValidationError as error:
-        first, *_ = error.errors(include_url=False)
-        where = ".".join(map(str, first["loc"]))
-        raise InvalidRequestError(
-            f"{what} cannot be read{f' at {where}' if where else ''}: {first['msg']}. {expected}"
-        ) from error
+        wrong = InvalidRequestError if argument == "-" else UsageError
+        raise wrong(f"{what} cannot be read: {describe_errors(error)}. {expected}") from error

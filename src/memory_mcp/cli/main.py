@@ -14,8 +14,10 @@ from memory_mcp import __version__
 from memory_mcp.cli.arguments import (
     PLACES,
     add_common_options,
+    decode_text,
     describe_wrong_byte,
     parse_number,
+    parse_path,
     parse_whole,
 )
 from memory_mcp.cli.catalog import FOR_PROGRAMS, LISTED, Entry, find_entry, format_page
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 
 _SEEN_AT_ONCE: Final = 8
 """Of so few choices all are named: which one is meant, a person sees better."""
+
+
+_ANYWHERE: Final = ("--json", "--version", "--help", "-h")
+"""Options without a value that may stand before a command; `PLACES` are those with one."""
 
 
 class _WrongUsageError(Exception):
@@ -62,7 +68,8 @@ class _Parser(argparse.ArgumentParser):
     """Raises on a mistake, so that `main` decides how it is reported."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=_Formatter, **options)
+        # a beginning of an option is none: a later version may have two that begin so
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **options)
         self.register("type", int, parse_whole)
         self.register("type", float, parse_number)
 
@@ -70,14 +77,15 @@ class _Parser(argparse.ArgumentParser):
         raise _WrongUsageError(self.prog, message)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Refuse what is no text. A type of its own reads the name of a file, of any bytes."""
-        takes_text = action.type is None and action.nargs != argparse.PARSER  # all other words
-        if takes_text and (wrong := describe_wrong_byte(arg_string)):
-            raise argparse.ArgumentError(
-                action,
-                f"{quote(arg_string)} is no UTF-8 ({wrong}). Convert it first, as in: "
-                'memory-mcp … "$(iconv -f LATIN1 -t UTF-8 FILE)"',
-            )
+        """Refuse what is no text; the name of a file is of any bytes."""
+        if action.type is not parse_path and action.nargs != argparse.PARSER:  # all other words
+            arg_string = decode_text(arg_string)
+            if wrong := describe_wrong_byte(arg_string):
+                raise argparse.ArgumentError(
+                    action,
+                    f"{quote(arg_string)} is no UTF-8 ({wrong}). Convert it first, as in: "
+                    'memory-mcp … "$(iconv -f LATIN1 -t UTF-8 FILE)"',
+                )
         return super()._get_value(action, arg_string)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
@@ -111,7 +119,7 @@ class _RootParser(_Parser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (done), 1 (not done, and why) or 2 (wrong usage)."""
     words = sys.argv[1:] if arguments is None else [*arguments]
-    if words[:1] == ["help"]:  # as one asks git
+    if words[:1] in (["help"], ["--help"], ["-h"]):  # as one asks git
         words = [*words[1:2], "--help"]
     try:
         prepare_streams()
@@ -151,6 +159,7 @@ def _print_version(*, as_json: bool) -> int:
 def _parse(words: Sequence[str]) -> argparse.Namespace:
     absent = argparse.Namespace(json=False, project=None, branch=None, version=False)
     parser = make_parser(words)
+    _refuse_early_option(words)
     args, strange = parser.parse_known_args(words, absent)
     if args.command:
         takes = find_entry(args.command).takes
@@ -163,6 +172,29 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
         named = [word for word in strange if word.startswith("-")] or [*map(quote, strange)]
         raise _WrongUsageError(command, f"{what} takes no {', '.join(named)}")
     return args
+
+
+def _refuse_early_option(words: Sequence[str]) -> None:
+    """Refuse an option of a command that stands before it: its value would be taken for a command.
+
+    Raises:
+        _WrongUsageError: there is one.
+    """
+    rest = iter(words)
+    for word in rest:
+        option, equals, _ = word.partition("=")
+        if not word.startswith("-"):
+            return
+        if option.removeprefix("--") in PLACES:
+            if not equals:
+                next(rest, None)
+        elif word not in _ANYWHERE:
+            known = {entry.name for entry in (*LISTED, *FOR_PROGRAMS)}
+            command = next((each for each in rest if each in known), "")
+            message = f"{option} is no option of memory-mcp itself: those of a command go after it"
+            if command:
+                message = f"{option} stands before its command; write it after {command}"
+            raise _WrongUsageError(f"memory-mcp {command}".rstrip(), message)
 
 
 def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -108,12 +108,12 @@ def _list_trusted(settings: Settings) -> Output:
     """The projects and clouds that the user trusts."""
     projects = TrustedProjects(find_home_folder(settings), Disk()).every()
     clouds = list_trusted_clouds(find_home_folder(settings))
-    lines = [f"{folder}{f' ({name})' if name else ''}" for folder, name in projects.items()]
+    lines = [f"{folder}{f' ({it.name})' if it.name else ''}" for folder, it in projects.items()]
     lines += [f"the cloud at {address}" for address in clouds]
     fields = {
         "success": True,
         "projects": [
-            {"records": folder, "name": name or None} for folder, name in projects.items()
+            {"records": folder, "name": it.name or None} for folder, it in projects.items()
         ],
         "clouds": clouds,
         "message": "\n".join(lines) or "No project is trusted.",
@@ -130,7 +130,7 @@ async def _revoke_trust(workspace: Workspace, _args: Namespace) -> Output:
 async def _trust_project(workspace: Workspace, args: Namespace) -> Output:
     """Show what waits for the user's trust, ask for it unless told, and write the answer down."""
     report = await report_trust(workspace)
-    if report.trusted and not report.waiting and not report.cloud:
+    if report.trusted and not (report.waiting or report.cloud or report.settings):
         return Output(_trust_fields(report, "This project is trusted already."))
     if not args.yes:
         if not (report.waiting or report.cloud or report.settings or report.before is not None):

@@ -3,7 +3,15 @@
 from argparse import ArgumentParser, Namespace
 from typing import Final, get_args
 
-from memory_mcp.cli.arguments import PHASE, number_within, parse_past, parse_time, whole_within
+from memory_mcp.cli.arguments import (
+    PHASE,
+    STATEMENT,
+    not_empty,
+    number_within,
+    parse_past,
+    parse_time,
+    whole_within,
+)
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import UsageError, read_text
 from memory_mcp.cli.output import Fields, Output, find_width, fit_lines, results_text
@@ -56,7 +64,7 @@ async def add(workspace: Workspace, args: Namespace) -> Output:
 
 
 def _add_add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("content", nargs="+",
+    parser.add_argument("content", nargs="+", type=STATEMENT,
                         help="one self-contained statement; - reads it from stdin")  # fmt: skip
     parser.add_argument("--kind", choices=WRITABLE_KINDS, default="fact", metavar="KIND",
                         help=f"{', '.join(WRITABLE_KINDS)} (default fact)")  # fmt: skip
@@ -128,6 +136,7 @@ def _add_kind_option(parser: ArgumentParser) -> None:
 def _add_filter_options(parser: ArgumentParser) -> None:
     parser.add_argument("--category", default="", metavar="WORDS", help="one word, or a few")
     parser.add_argument("--tag", action="append", default=[], dest="tags", metavar="TAG",
+                        type=not_empty("give it a word, or leave it out"),
                         help="may be repeated")  # fmt: skip
     parser.add_argument("--phase", type=PHASE, metavar="N", help="the pipeline phase, a number")
 
@@ -266,7 +275,7 @@ async def update(workspace: Workspace, args: Namespace) -> Output:
 
 def _add_update_options(parser: ArgumentParser) -> None:
     parser.add_argument("memory_id", metavar="ID", help="of the memory")
-    parser.add_argument("content", help="the whole new text; - reads it from stdin")
+    parser.add_argument("content", type=STATEMENT, help="the whole new text; - reads it from stdin")
     parser.add_argument("--title", default="", help="the old title goes with the old text")
     parser.add_argument("--reason", default="", help="why the old text is wrong: it is remembered")
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, Final
 
 from memory_mcp import sessions
-from memory_mcp.cli.arguments import parse_time, whole_within
+from memory_mcp.cli.arguments import not_empty, parse_time, whole_within
 from memory_mcp.cli.commands import Subcommand, add_actions, in_workspace
 from memory_mcp.cli.inputs import read_text
 from memory_mcp.cli.output import Fields, Output
@@ -102,7 +102,8 @@ def _add_nudge_options(parser: ArgumentParser) -> None:
     action = add_actions(parser)
     action("list", "what waits, best first, and where programs leave it (the default)")
     add = action("add", "leave a sentence that the next session brings up with the user")
-    add.add_argument("text", help="one or two sentences; - reads them from stdin")
+    add.add_argument("text", type=not_empty("say what is to be brought up"),
+                     help="one or two sentences; - reads them from stdin")  # fmt: skip
     add.add_argument("--priority", type=_PRIORITY, default=5, metavar="N",
                      help="1 to 10, the highest comes first (default 5)")  # fmt: skip
     add.add_argument("--expires", type=parse_time, metavar="TIME",

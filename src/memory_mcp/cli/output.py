@@ -161,16 +161,23 @@ def open_screen() -> TextIO:
     return cast("TextIO", _Screen())
 
 
-def print_styled(lines: Iterable[Sequence[tuple[str, str]]], *, whole: bool = False) -> None:
+def print_styled(
+    lines: Iterable[Sequence[tuple[str, str]]],
+    *,
+    whole: bool = False,
+    is_typed: Callable[[str], bool] = lambda _: False,
+) -> None:
     """Print lines of texts, each with its style: cut and in colours on a terminal, else plain.
 
-    With `whole` none is cut.
+    With `whole` none is cut, and never what somebody may have to type, which `is_typed` tells by
+    its style: where it is too long the terminal itself goes on in its next line.
     Rich decides whether there are colours: none with NO_COLOR, or on a terminal without them.
     """
     if not sys.stdout.isatty():
         for line in lines:
             print_line("".join(text for text, _ in line))
         return
+    from rich.cells import cell_len
     from rich.console import Console  # 50 ms that a pipe need not wait for
     from rich.text import Text
 
@@ -180,7 +187,8 @@ def print_styled(lines: Iterable[Sequence[tuple[str, str]]], *, whole: bool = Fa
     for line in lines:
         text = Text.assemble(*((make_printable(part), style) for part, style in line))
         if not whole:
-            text.truncate(width, overflow="ellipsis")
+            typed = [text.plain[:end] for _, end, style in text.spans if is_typed(str(style))]
+            text.truncate(max([width, *map(cell_len, typed)]), overflow="ellipsis")
         console.print(text.plain if plain else text, markup=False, emoji=False)
 
 

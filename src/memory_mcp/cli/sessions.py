@@ -2,10 +2,12 @@
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from memory_mcp import engine, memories, sessions
-from memory_mcp.cli.arguments import PHASE, whole_within
+from memory_mcp.cli.arguments import PHASE, STATEMENT, parse_with, whole_within
 from memory_mcp.cli.commands import Subcommand, in_workspace
 from memory_mcp.cli.inputs import read_form, read_json, read_text
 from memory_mcp.cli.output import Fields, Output
@@ -23,6 +25,7 @@ from memory_mcp.render.outcomes import (
     render_receipt,
 )
 from memory_mcp.render.profile import render_profile_facts, render_profile_line
+from memory_mcp.render.since import parse_since
 from memory_mcp.text.closeouts import make_consolidation
 
 _BUDGET: Final = whole_within(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX)
@@ -40,6 +43,13 @@ async def context(workspace: Workspace, args: Namespace) -> Output | Skipped:
     return Output(fields, lambda _: block.text)
 
 
+def _check_moment(text: str) -> str:
+    """The token or time, which is counted from now on when the context is made."""
+    if text.strip():
+        parse_since(text, datetime.now(UTC))
+    return text
+
+
 def _add_context_options(parser: ArgumentParser) -> None:
     parser.add_argument("--task", default="", help="what you are about to do")
     parser.add_argument(
@@ -47,6 +57,7 @@ def _add_context_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--since",
+        type=partial(parse_with, _check_moment),
         default="",
         metavar="MOMENT",
         help="only what has changed: what an earlier context ended with, or a time: 2026-01-31, "
@@ -202,7 +213,8 @@ def _consolidation_text(fields: Fields) -> str:
 
 def _add_consolidate_options(parser: ArgumentParser) -> None:
     parser.add_argument("form", nargs="?", default="", metavar="JSON",
-                        help="all of it as one object; - reads it from stdin")  # fmt: skip
+                        help="all of it as one object with any of history_entry, memory_update, "
+                        "insights, session_id, final; - reads it from stdin")  # fmt: skip
     parser.add_argument("--history", default="", help="what happened, as one paragraph")
     parser.add_argument("--update", default="", help="what is true now")
     parser.add_argument("--insight", action="append", default=[],
@@ -252,6 +264,7 @@ def _add_identity_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "text",
         nargs="?",
+        type=STATEMENT,
         metavar="TEXT",
         help="what the project is, in a sentence; - reads it from stdin; default: say "
         "what is known",

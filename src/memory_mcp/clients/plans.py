@@ -85,7 +85,7 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name):
         raise InvalidRequestError(
-            f"--name {name!r} cannot be used. Take letters, digits, - and _, up to 40 of them."
+            f"{name!r} cannot be used. Take letters, digits, - and _, up to 40 of them."
         )
     return name
 

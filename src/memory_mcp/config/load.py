@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from memory_mcp.config.places import ProjectFolders, find_project_folders
@@ -28,15 +29,15 @@ from memory_mcp.disk import Disk
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.storage.files.host import GitRemote
-from memory_mcp.storage.files.trust import TrustedProjects
+from memory_mcp.storage.files.trust import Trusted, TrustedProjects
 
 
 @frozen
 class LoadedSettings:
     """The settings, and the files that they come from, the one that counts least first.
 
-    `given` is what is set, and where. `untrusted` is a file that came with a project which the user
-    does not trust; it sets nothing.
+    `given` is what is set, and where. `untrusted` is a file that came with a project and that the
+    user does not trust as it is now; it sets nothing.
     """
 
     settings: Settings
@@ -70,19 +71,20 @@ def load_settings(
     if theirs is None:
         return loaded
     places, file = theirs
-    if is_trusted(settings, places):
+    if _trusts(settings, places, file):
         return load(user, file)
     would = [name for name in SETTINGS if may_stand_in(name, "project")]
     names = tuple(key for key in map(name_key, would) if key in file.values)
     return replace(loaded, settings=replace(settings, untrusted=names), untrusted=file)
 
 
-def is_trusted(settings: Settings, places: ProjectFolders) -> bool:
-    """Whether the user trusts this project, under the remote that it has now."""
+def _trusts(settings: Settings, places: ProjectFolders, file: ConfigFile) -> bool:
+    """Whether the user trusts this project, under its remote of now, and what its file sets now."""
     if places.project_dir is None:
         return False
-    trusted = TrustedProjects(find_home_folder(settings), Disk()).every()
-    return trusted.get(places.records) == GitRemote(places.project_dir).address()
+    trusted = TrustedProjects(find_home_folder(settings), Disk()).every().get(places.records)
+    now = Trusted(GitRemote(places.project_dir).address(), digest_settings(file.values))
+    return trusted == now
 
 
 def _load_project_file(
@@ -106,3 +108,17 @@ def _load_file(path: str, whose: Whose, root: str = "") -> ConfigFile:
         return ConfigFile(path, whose, read_config_file(path, root))
     except ConfigFileError as error:
         return ConfigFile(path, whose, {}, str(error))
+
+
+def digest_settings(values: Mapping[str, str]) -> str:
+    """The digest of what a file sets, whatever else stands in it; '' where it sets nothing."""
+    text = "\0".join(f"{key}={values[key]}" for key in sorted(values))
+    return sha256(text.encode(errors="surrogatepass")).hexdigest() if values else ""
+
+
+def digest_project_settings(project: Path) -> str:
+    """The digest of what the project's file sets now; '' where that is nothing."""
+    try:
+        return digest_settings(read_config_file(str(project / PROJECT_FILE), str(project)))
+    except ConfigFileError:
+        return ""

@@ -39,7 +39,7 @@ from memory_mcp.domain.limits import (
 from memory_mcp.domain.search import RerankWeights
 from memory_mcp.domain.secret import Secret
 from memory_mcp.domain.sessions import ContextSettings, EpisodeSettings
-from memory_mcp.errors import SettingError
+from memory_mcp.errors import InvalidRequestError, SettingError
 from memory_mcp.frozen import frozen
 from memory_mcp.locations import find_data_home, find_login, find_state_home
 
@@ -133,7 +133,7 @@ class Settings:
     - `project_missing`: the project was named and is not there; no other takes its place.
     - `team`: the team that the user belongs to; `hosted`: they are served over HTTP.
     - `project_name`: what it is called, if neither its remote nor its folder says so.
-    - `untrusted`: keys of a settings file that came with a project which the user does not trust.
+    - `untrusted`: keys of a project's settings file that the user does not trust as it is now.
     - `cloud_off`: the wrong setting because of which nothing is sent to the cloud.
     - `refused`: the settings whose value is wrong, and those that fall with it.
     - `warnings`: what is wrong with single settings, what applies instead, and what to do.
@@ -209,6 +209,9 @@ _OFF: Final = SettingFallback(
 _NO_DATABASE: Final = SettingFallback(
     "Until then memory is off, so that nothing lands elsewhere.", {"enabled": False}
 )
+_NO_HOME: Final = SettingFallback(
+    "Until then memory is off, so that no other home is read or written.", {"enabled": False}
+)
 _IGNORED: Final = SettingFallback("Until then it sets nothing.")
 _META: Final = SettingFallback(
     "Until then nothing is written (meta), as it may be meant so.", {"meta": True}, in_force="meta"
@@ -275,7 +278,7 @@ _TABLE: Final = (
     Setting("CLAUDE_PROJECT_DIR", "project_dir", v.parse_folder, _NO_PROJECT),
     Setting("MEMORY_STATE_DIR", "state_dir", v.parse_own_folder, _LOST),
     Setting("MEMORY_DIR", "memory_dir", v.parse_own_folder, _LOST),
-    Setting("MEMORY_HOME", "home", v.parse_own_folder, _LOST),
+    Setting("MEMORY_HOME", "home", v.parse_own_folder, _NO_HOME),
     Setting("MEMORY_USER", "user", v.parse_text),
     Setting("MEMORY_TEAM", "team", v.parse_text),
     Setting("MEMORY_TOOLSETS", "toolsets", v.parse_choices(*TOOLSETS)),
@@ -399,7 +402,7 @@ def read_settings(
             fields |= fallback.fields or {}
             if fallback.cloud_off:
                 fields["cloud_off"] = wrong[0]
-            if fallback in (_OFF, _NO_DATABASE):
+            if fallback in (_OFF, _NO_DATABASE, _NO_HOME):
                 fields["off"] = warnings[-1]
             refused += [RefusedSetting(name, fallback.in_force, warnings[-1]) for name in wrong]
             skip.update(wrong)
@@ -652,6 +655,17 @@ def _require_order(merging: MergePolicy, given: AllGiven) -> None:
 def read_client_variables(environment: Mapping[str, str] = os.environ) -> Mapping[str, str]:
     """The variables that say where clients keep their configuration."""
     return {name: environment[name] for name in CLIENT_VARIABLES if environment.get(name)}
+
+
+def require_home(settings: Settings) -> None:
+    """Refuse to go on where MEMORY_HOME names no folder: the usual home is another one.
+
+    Raises:
+        InvalidRequestError: it names none.
+    """
+    for refused in settings.refused:
+        if refused.name == "MEMORY_HOME":
+            raise InvalidRequestError(refused.why)
 
 
 def find_home_folder(settings: Settings) -> Path:

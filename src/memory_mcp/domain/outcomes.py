@@ -19,7 +19,9 @@ from memory_mcp.frozen import frozen
 
 @frozen
 class Finding:
-    """A fault that the doctor found. `must`: memories are at stake; `should`: a rebuild helps.
+    """A fault that the doctor found.
+
+    `must`: memories are at stake, or none can be stored or read; `should`: a rebuild helps.
 
     `remedy` is the next step for a person; `repaired`: it was carried out just now.
     """

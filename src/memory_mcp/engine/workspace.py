@@ -44,6 +44,7 @@ from memory_mcp.ports import (
     Provenance,
     RecordStore,
     Reviews,
+    StoreFolders,
     SuggestionStore,
     VectorIndex,
     Views,
@@ -526,6 +527,7 @@ class Workspace:
     policy: Policy
     conversations: Conversations
     reviews: Reviews
+    folders: StoreFolders
     team: MemoryBank | None = None
     language: LanguageModel | None = None
     strangers: Strangers | None = None

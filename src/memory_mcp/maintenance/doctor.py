@@ -20,14 +20,14 @@ from memory_mcp.engine.git_left import find_left_over
 from memory_mcp.engine.head import absorb_moves, load_head
 from memory_mcp.engine.mirror import Mirror
 from memory_mcp.engine.recovery import recover_head
-from memory_mcp.engine.workspace import GitFollower, MemoryBank, Workspace
-from memory_mcp.errors import GitSilentError, StoreError
+from memory_mcp.engine.workspace import GitFollower, MemoryBank, Workspace, refuse_writes
+from memory_mcp.errors import GitSilentError, StoreError, StoreUnavailableError
 from memory_mcp.maintenance.contents import Contents
 from memory_mcp.memories.waiting import find_waiting_writes
 from memory_mcp.sessions.inbox import inbox_findings
 from memory_mcp.transfer.import_memories import check_import
 from memory_mcp.trust.erasing import describe_pending_erasures, list_pending_erasures
-from memory_mcp.trust.strangers import find_strangers
+from memory_mcp.trust.strangers import describe_settings, find_strangers
 
 _MENDS: Final = "`memory-mcp doctor --repair` mends it; so does the next start of the server."
 _RESTORE_MOVES: Final = (
@@ -38,6 +38,7 @@ _RESTORE_MOVES: Final = (
 _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
     "project-lost": ("must", "{}", ""),
     "setting-wrong": ("should", "{}", ""),
+    "folder-unwritable": ("must", "{}", ""),
     "git-silent": (
         "should",
         "Git could not be followed: {}.",
@@ -53,6 +54,7 @@ _FINDINGS: Final[Mapping[str, tuple[Literal["must", "should"], str, str]]] = {
         "{} for nothing: not written on this machine, or the ledger that says so is lost.",
         "`memory-mcp trust` shows them, and lets them count.",
     ),
+    "settings-wait": ("should", "{}", ""),
     "move-unwritten": ("must", "The last move {} has no record of its own yet.", _MENDS),
     "moves-unknown": ("should", "Moves of another clone that are not in the head yet: {}.", _MENDS),
     "records-unwritten": (
@@ -95,6 +97,9 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     """Everything that is not as it must or should be; empty if all is well."""
     code = "project-lost" if workspace.policy.lost else "setting-wrong"
     found = [_finding(code, warning) for warning in workspace.policy.warnings]
+    if not refuse_writes(workspace):
+        unwritable = await workspace.folders.find_unwritable()
+        found += [_find_failure("folder-unwritable", error) for error in unwritable]
     if git := workspace.git:  # first: whoever looks at git writes anew what is damaged
         found += await _check_git(workspace, git, repair=repair)
     found += await check_import(workspace, repair=repair)
@@ -105,6 +110,8 @@ async def run_doctor(workspace: Workspace, *, repair: bool = False) -> list[Find
     if strangers := await find_strangers(workspace):
         counted = pluralise(strangers.count, "memory counts", "memories count")
         found.append(_finding("trust-waits", counted))
+    if waiting := describe_settings(workspace):
+        found.append(_finding("settings-wait", waiting))
     contents = Contents()
     for bank in workspace.banks:
         found += await _check_bank(bank, contents, repair=repair)
@@ -188,7 +195,9 @@ async def _check_index(
         ordered = await bank.index.ordered()
         own = await bank.index.own(there.intersection(contents.erases))
     except StoreError as error:
-        return [_find_failure("index-unusable", error)]
+        failure = _find_failure("index-unusable", error)
+        refused = isinstance(error, StoreUnavailableError)  # a rebuild does not help, and no search
+        return [replace(failure, severity="must") if refused else failure]
     erased = contents.list_erased(own) & (there | ordered)
     found: list[Finding] = []
     if orphans := there - known - erased:

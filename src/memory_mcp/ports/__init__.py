@@ -28,6 +28,7 @@ from memory_mcp.ports.records import (
     Provenance,
     RecordStore,
     Reviews,
+    StoreFolders,
 )
 from memory_mcp.ports.resources import ResourceFiles
 from memory_mcp.ports.sessions import ChangeWatch, Inbox, NudgeQueue, SuggestionStore, Views
@@ -58,6 +59,7 @@ __all__ = [
     "ResourceFiles",
     "Reviews",
     "SearchIndex",
+    "StoreFolders",
     "SuggestionStore",
     "TextSearch",
     "VectorIndex",

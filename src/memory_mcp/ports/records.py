@@ -9,6 +9,7 @@ from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Finding
 from memory_mcp.domain.record import Origin, Record
 from memory_mcp.domain.timeline import Head
+from memory_mcp.errors import StoreUnavailableError
 
 
 class Clock(Protocol):
@@ -40,6 +41,7 @@ class ProjectTrust(Protocol):
       this remote. A change takes effect at once, in every process.
     - `trusted_remote`: the remote under which the user said so, which may have changed since; or
       None.
+    - `trusts_settings`: the project is trusted, and its settings file sets what it set then.
     - `may_use_cloud`: the repository gives the project no name, or the user trusts it.
     - `find_links`: the links that stand where the project's memory would be; none is followed.
     - `grant` and `revoke` change the trust. `revoke` also ends the trust in clouds, and returns
@@ -50,10 +52,21 @@ class ProjectTrust(Protocol):
     def remote(self) -> str: ...
     def trusted(self) -> bool: ...
     def trusted_remote(self) -> str | None: ...
+    def trusts_settings(self) -> bool: ...
     def may_use_cloud(self) -> bool: ...
     def find_links(self) -> Sequence[str]: ...
     def grant(self) -> None: ...
     def revoke(self) -> bool: ...
+
+
+class StoreFolders(Protocol):
+    """The folders that this process stores in.
+
+    `find_unwritable` tries each with a small file, of which nothing is left, and returns why those
+    that take none do not.
+    """
+
+    async def find_unwritable(self) -> Sequence[StoreUnavailableError]: ...
 
 
 class Reviews(Protocol):

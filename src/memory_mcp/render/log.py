@@ -34,7 +34,14 @@ LOG_SIGNS: Final = "│├─╯╮╰╭┤┴┬┼○●◌◆◇\xd7…"
 _SUMMARY_CHARS_MAX: Final = 200
 _CROSS: Final = "\xd7"
 _NAME, _PLAIN, _DIM = "bold", "", "dim"
+_COMMAND: Final = "dim not bold"
+"""Looks like what is dim, and is known as what somebody may have to type."""
 _HERE, _BRANCH, _LEFT, _PENDING, _SEALED = "bold green", "magenta", "red", "yellow", "cyan"
+
+
+def is_typed(style: str) -> bool:
+    """Whether a text of that style is a name or a command: it means nothing when it is cut."""
+    return style == _COMMAND or style.startswith(_NAME)
 
 
 @frozen
@@ -99,7 +106,7 @@ def _render_row(log: TimelineLog, node: LogNode, *, narrow: bool) -> _Row:
             hides = (f"  {what}", _PLAIN)
             command = f"backtrack {line.id}"
             restore = _render_command(log, line.branch, command, "restores it", narrow=narrow)
-            row = _Row((_CROSS, _LEFT), (((line.id, _NAME), at, hides), ((restore, _DIM),)))
+            row = _Row((_CROSS, _LEFT), (((line.id, _NAME), at, hides), ((restore, _COMMAND),)))
         case TimelineStart():
             row = _Row(("◆", _DIM), ((("start", _NAME),),))
         case OlderNodes(count):
@@ -124,7 +131,9 @@ def _render_checkpoint(
         return _Row(("○", _SEALED), ((*first, summary),))
     save = f"checkpoint --pending {sealed.id} --decision save"
     approve = _render_command(log, sealed.branch, save, "approves it", narrow=narrow)
-    return _Row(("◌", _PENDING), ((*first, ("  pending", _PENDING), summary), ((approve, _DIM),)))
+    return _Row(
+        ("◌", _PENDING), ((*first, ("  pending", _PENDING), summary), ((approve, _COMMAND),))
+    )
 
 
 def _describe_git_move(log: TimelineLog, key: str, shown: GitMove) -> tuple[str, str]:

@@ -5,12 +5,12 @@ import socket
 from datetime import UTC, datetime
 from ipaddress import ip_address
 
-from memory_mcp.config.settings import Settings
+from memory_mcp.config.settings import Settings, require_home
 from memory_mcp.domain.hosts import is_loopback
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.server.http.authentication import Authenticator
 from memory_mcp.server.http.issuer import Issuer
-from memory_mcp.server.tokens import open_tokens
+from memory_mcp.server.tokens import TokenFile, open_tokens
 
 
 def find_authenticator(settings: Settings, host: str, path: str) -> Authenticator | None:
@@ -23,6 +23,7 @@ def find_authenticator(settings: Settings, host: str, path: str) -> Authenticato
         InvalidRequestError: the server could be reached from elsewhere and nobody could enter, or
             anybody.
     """
+    require_home(settings)  # whose tokens would open another memory
     http = settings.http
     for refused in settings.refused:
         if refused.name.startswith("MEMORY_HTTP_"):  # what it meant to close must not stand open
@@ -33,12 +34,7 @@ def find_authenticator(settings: Settings, host: str, path: str) -> Authenticato
     if near and not (stored or http.issuer or http.url):
         return None
     if not http.issuer and not any(each.holds(datetime.now(UTC)) for each in stored):
-        what = f"host {host!r}" if not near else "MEMORY_HTTP_URL" if http.url else "this server"
-        raise InvalidRequestError(
-            f"{what} is refused: it would be open to whoever reaches the port, and no token lets "
-            "anybody in. Run `memory-mcp token add NAME`, or set MEMORY_HTTP_ISSUER; or serve this "
-            "machine alone with --host 127.0.0.1."
-        )
+        raise InvalidRequestError(_explain_refusal(host, tokens if stored else None, near=near))
     if not http.url and (http.issuer or _is_any(host)):
         raise InvalidRequestError(
             f"It cannot be told by which address clients reach host {host!r}. Set MEMORY_HTTP_URL, "
@@ -46,6 +42,22 @@ def find_authenticator(settings: Settings, host: str, path: str) -> Authenticato
         )
     issuer = Issuer(http.issuer, http.audience or http.url) if http.issuer else None
     return Authenticator(tokens, issuer)
+
+
+def _explain_refusal(host: str, used: TokenFile | None, *, near: bool) -> str:
+    """Why nobody could enter, and every way that leads on; `used` has tokens that hold no more."""
+    if near and used:
+        return (
+            "this server is refused: it asked for tokens until now, and none holds any more. Run "
+            "`memory-mcp token add NAME`; or, if every program of this machine may enter without "
+            f"one again, move {used.path} away."
+        )
+    alone = "take MEMORY_HTTP_URL away" if near else "take --host 127.0.0.1"
+    return (
+        f"{'MEMORY_HTTP_URL' if near else f'host {host!r}'} is refused: it would be open to "
+        "whoever reaches the port, and no token lets anybody in. Run `memory-mcp token add NAME`, "
+        f"or set MEMORY_HTTP_ISSUER; or, to serve this machine alone, {alone}."
+    )
 
 
 def refuse_taken_port(host: str, port: int) -> None:

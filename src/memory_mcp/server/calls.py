@@ -1,9 +1,9 @@
 """Run calls: bind the caller, bound the time, turn errors into text that a model can use.
 
-An error that a better request or the user's choice would have avoided is an ordinary answer of a
-tool, in the form of that tool: clients add the whole schema to an error. Any other expected failure
-is a `ToolError`, and so are arguments that do not fit the schema. The SDK shows a model nothing
-else: a bug stays in the log. Unknown arguments, which the SDK would drop in silence, are refused.
+An error that a better request or the user's choice would have avoided, wrong arguments included, is
+an ordinary answer of a tool, in the form of that tool: clients add the whole schema to an error.
+Any other expected failure is a `ToolError`. The SDK shows a model nothing else: a bug stays in the
+log. Unknown arguments, which the SDK would drop in silence, are refused.
 
 Every call has a deadline around the use case itself, not around a question to the user.
 """
@@ -27,7 +27,7 @@ from pydantic_core import to_json
 
 from memory_mcp import sessions
 from memory_mcp.deadlines import run_with_deadline
-from memory_mcp.domain.input_form import InputForm
+from memory_mcp.domain.input_form import InputForm, describe_errors
 from memory_mcp.domain.limits import READ_CALL_SECONDS_MAX, WRITE_CALL_SECONDS_MAX
 from memory_mcp.domain.record import drop_empty
 from memory_mcp.engine.workspace import Workspace
@@ -131,11 +131,13 @@ class MemoryTool(Tool):
     ) -> Any:
         """Run, and answer with a sentence where the call could have been a better one."""
         arguments = {name: value for name, value in arguments.items() if value is not None}
-        self._refuse_unknown(arguments)
         workspace = cast("Workspace", context.request_context.lifespan_context)
         await follow_rewinds(context)
         try:
-            answer = await super().run(arguments, context, convert_result)
+            if unknown := self._describe_unknown(arguments):
+                answer = self._answer_error(unknown)
+            else:
+                answer = await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
             match error.__cause__:
                 case InvalidRequestError() | ConflictError() as refusal:
@@ -147,18 +149,17 @@ class MemoryTool(Tool):
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            complaint = _describe_errors(self.name, error.__cause__)
-            if not all(e["type"] in _UNKNOWN_VALUES for e in error.__cause__.errors()):
-                raise ToolError(complaint) from error.__cause__
-            answer = self._answer_error(complaint)
+            answer = self._answer_error(f"{self.name}: {describe_errors(error.__cause__)}")
         told = workspace.git.take_notes() if workspace.git else []
         return _add_note(answer, (*workspace.policy.warnings, *told))
 
-    def _refuse_unknown(self, arguments: Mapping[str, Any]) -> None:
+    def _describe_unknown(self, arguments: Mapping[str, Any]) -> str:
+        """The first argument that the tool does not have, and those that it has; '' if none."""
         known = self.fn_metadata.arg_model.model_fields
-        for name in arguments:
-            if name not in known:
-                raise ToolError(describe_unknown(f"{self.name} has no argument", name, known))
+        unknown = next((name for name in arguments if name not in known), None)
+        if unknown is None:
+            return ""
+        return describe_unknown(f"{self.name} has no argument", unknown, known)
 
     def _answer_error(self, why: str) -> CallToolResult:
         if self.answer_form == "prose":
@@ -213,55 +214,6 @@ def _add_note(answer: object, warnings: Sequence[str]) -> object:
         return answer_fields({**answer.structured_content, "note": note})
     text = "".join(each.text for each in answer.content if isinstance(each, TextContent))
     return answer if text.startswith("{") else answer_text(f"{text}\n\nNote: {note}")
-
-
-def _describe_errors(tool: str, error: ValidationError) -> str:
-    wrong = error.errors(include_url=False)
-    return f"{tool}: " + "; ".join(
-        f"{'.'.join(map(str, e['loc']))} {_ERROR_WORDS.get(e['type']) or _name_need(e['msg'])}"
-        + ("" if e["type"] == "missing" else f" (got {_short(e['input'])})")
-        for e in wrong[:3]
-    )
-
-
-def _name_need(message: str) -> str:
-    """`Input should be 'fact' or 'lesson'` as it follows the name of a field."""
-    _, should, need = message.partition(" should ")
-    return f"must {need}" if should else message
-
-
-_TIME: Final = "must be a time, such as 2026-01-31 or 2026-01-31T14:30:00Z"
-_ERROR_WORDS: Final = {
-    "datetime_from_date_parsing": _TIME,
-    "datetime_parsing": _TIME,
-    "datetime_object_invalid": _TIME,
-    "string_type": "must be a text",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "list_type": "must be a list",
-    "sequence_str": "must be a list",
-    "is_instance_of": "must be a list",
-    "model_type": "must be an object",
-    "dict_type": "must be an object",
-    "extra_forbidden": "is no name that is known here",
-    "missing": "is missing",
-}
-"""Errors of the validator in plainer words; others keep its own, as what must be."""
-_UNKNOWN_VALUES: Final = (
-    "literal_error",
-    *(kind for kind, words in _ERROR_WORDS.items() if words == _TIME),
-)
-"""A value of the right type that is none of those known: the message names them."""
-
-
-def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else f"{shown[:77]}…"  # noqa: PLR2004  # one line of a log
 
 
 _Schema = dict[str, Any]

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, Literal
 from uuid import uuid4
 
+import anyio
 from anyio import CancelScope
 from mcp.server import MCPServer
 from mcp.server._otel import OpenTelemetryMiddleware
@@ -25,6 +26,7 @@ from memory_mcp.server.apps import hide_from_others
 from memory_mcp.server.handlers import add_handlers
 from memory_mcp.server.logs import LOG_LINE
 from memory_mcp.server.observation import Calls
+from memory_mcp.server.stdio import serve_over_stdio
 from memory_mcp.server.subscriptions import Subscriptions
 from memory_mcp.server.tools import load_tools
 from memory_mcp.shutdown import end_with_client, leave_at_once
@@ -147,7 +149,7 @@ def serve(settings: Settings, transport: Transport, host: str, port: int, path: 
     # and clients send SIGTERM 100 ms later
     signal.signal(signal.SIGINT, leave_at_once)
     end_with_client()
-    server.run("stdio")
+    anyio.run(serve_over_stdio, server)
 
 
 async def _end_tasks(tasks: Sequence[asyncio.Task[None]]) -> None:

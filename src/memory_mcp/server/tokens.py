@@ -114,7 +114,7 @@ class TokenFile:
     """The tokens of a server. What the file system refuses raises a `StoreError`."""
 
     def __init__(self, home: Path, disk: Disk) -> None:
-        self._path = home / TOKENS_FILE
+        self.path = home / TOKENS_FILE
         self._disk = disk
         self._cached: tuple[tuple[int, int, int], _Tokens] | None = None
 
@@ -174,36 +174,36 @@ class TokenFile:
     @contextmanager
     def _changing(self) -> Generator[_Tokens]:
         """The tokens, under a lock between processes; stored at the end of the block."""
-        self._disk.prepare(self._path.parent)
-        lock = self._path.with_suffix(".lock")
+        self._disk.prepare(self.path.parent)
+        lock = self.path.with_suffix(".lock")
         try:
             with hold_lock(lock, _LOCK_SECONDS_MAX):
                 tokens = dict(self._load())
                 yield tokens
                 stored = _StoredTokens(tokens=tuple(tokens.values()))
                 text = stored.model_dump_json(indent=1, exclude_defaults=True)
-                self._disk.write(self._path, text.encode())
+                self._disk.write(self.path, text.encode())
         except LockHeldError as error:
             raise StoreUnavailableError(
-                f"{self._path} is being changed by another process. Try again."
+                f"{self.path} is being changed by another process. Try again."
             ) from error
         except OSError as error:  # of the lock's own file; what else fails says so itself
             raise unavailable(error, lock, "store", "MEMORY_HOME") from error
 
     def _load(self) -> _Tokens:
         try:
-            found = self._path.stat()
+            found = self.path.stat()
             stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
             if self._cached is None or self._cached[0] != stamp:
-                stored = _StoredTokens.model_validate_json(self._path.read_bytes())
+                stored = _StoredTokens.model_validate_json(self.path.read_bytes())
                 self._cached = stamp, {token.id: token for token in stored.tokens}
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise unavailable(error, self._path, "read", "MEMORY_HOME") from error
+            raise unavailable(error, self.path, "read", "MEMORY_HOME") from error
         except (ValidationError, InvalidRequestError) as error:
             raise StoreDamagedError(
-                f"{self._path} cannot be read as tokens, so nobody is let in. Restore it from a "
+                f"{self.path} cannot be read as tokens, so nobody is let in. Restore it from a "
                 "backup, or move it away and add tokens anew."
             ) from error
         return self._cached[1]

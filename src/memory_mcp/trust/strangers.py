@@ -36,8 +36,8 @@ _MANY: Final = (
     "searched before {who} run `memory-mcp trust`, and count for nothing until then."
 )
 _SETTINGS: Final = (
-    "This repository brought settings in .claude/memory.toml ({}), which count for nothing until "
-    "{who} looked at them and run `memory-mcp trust`."
+    "What .claude/memory.toml sets ({}) counts for nothing until {who} looked at it, as it is now, "
+    "and run `memory-mcp trust`."
 )
 _LINK: Final = (
     "{} is a link, which is not followed: what belongs there is neither read nor kept. The user "
@@ -99,8 +99,8 @@ async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:
         return ()
     who = address("the user has", "you have")
     notes = [_LINK.format(link) for link in strangers.trust.find_links()]
-    if strangers.settings:
-        notes.append(_SETTINGS.format(", ".join(strangers.settings), who=who))
+    if waiting := describe_settings(workspace):
+        notes.append(waiting)
     if await find_strangers(workspace):
         number = strangers.count
         counted = f"{number} memor{'y' if number == 1 else 'ies'}"
@@ -110,6 +110,18 @@ async def describe_strangers(workspace: Workspace) -> tuple[str, ...]:
     elif workspace.user.mirror and not workspace.project.mirror:
         notes.append(_AGAIN)
     return tuple(notes)
+
+
+def describe_settings(workspace: Workspace) -> str:
+    """The note on settings of the project that wait for the user's trust; '' if none do."""
+    settings = _list_settings(workspace.strangers) if workspace.strangers else ()
+    who = address("the user has", "you have")
+    return _SETTINGS.format(", ".join(settings), who=who) if settings else ""
+
+
+def _list_settings(strangers: Strangers) -> tuple[str, ...]:
+    """The keys of the project's file that set nothing in this process, unless trusted since."""
+    return () if strangers.trust.trusts_settings() else strangers.settings
 
 
 async def describe_strangers_once(workspace: Workspace) -> tuple[str, ...]:
@@ -149,7 +161,7 @@ async def report_trust(workspace: Workspace) -> TrustReport:
         None if trusted else trust.trusted_remote(),
         tuple(await _find_erased_titles(workspace, strangers)),
         cloud,
-        () if trusted else strangers.settings,
+        _list_settings(strangers),
     )
 
 

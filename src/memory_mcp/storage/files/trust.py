@@ -2,7 +2,8 @@
 
     <machine>/ledger               a line `<name> <digest>` for each version of a file written here
     <machine>/erased.jsonl         the ids of erased records; only grows
-    <user>/trusted.json            {"projects": {"<folder of records>": {"name": <git's remote>}}}
+    <user>/trusted.json            {"projects": {"<folder of records>":
+                                       {"name": <git's remote>, "settings": <digest>}}}
     <user>/trusted-clouds.json     {"clouds": ["<address>"]}
 
 A repository can bring any file, and say in it that the user wrote it. It cannot write the ledger. A
@@ -11,8 +12,9 @@ file. Records are known by their content, not their bytes, because git may chang
 
 Once the user trusts a project, every valid record in it counts, whoever wrote it. Trust is in a
 folder together with its git remote: another repository in the same folder, or a new remote, has to
-be trusted again. Records that other machines wrote to a cloud come in only if the user trusts that
-cloud. A trust file that cannot be read trusts nothing.
+be trusted again. Settings that came with it are trusted as they were then, by their digest. Records
+that other machines wrote to a cloud come in only if the user trusts that cloud. A trust file that
+cannot be read trusts nothing.
 
 A forget rests on a record that orders it. Git may take that record away with its branch and bring
 back the erased file, so the log of erased ids stays.
@@ -240,6 +242,14 @@ def _parse_clouds(data: bytes) -> frozenset[str]:
         return frozenset()
 
 
+@frozen
+class Trusted:
+    """What the user trusts in a folder: its remote, and the digest of its settings ('': none)."""
+
+    name: str
+    settings: str = ""
+
+
 class TrustedProjects:
     """The projects that the user trusts, by the folder of their records (`plain_path`).
 
@@ -249,15 +259,15 @@ class TrustedProjects:
     def __init__(self, home: Path, disk: Disk) -> None:
         self.home = home
         self.disk = disk
-        self._file = _CachedFile[Mapping[str, str]](home / TRUST_FILE, _parse_projects, {})
+        self._file = _CachedFile[Mapping[str, Trusted]](home / TRUST_FILE, _parse_projects, {})
 
-    def every(self) -> Mapping[str, str]:
-        """The trusted folders of records, each with the project's remote."""
+    def every(self) -> Mapping[str, Trusted]:
+        """The trusted folders of records, each with what is trusted there."""
         return self._file.read_or_default()
 
-    def trust(self, records: str, name: str) -> None:
-        """Trust the project as long as `name` is its remote."""
-        self._write({**self._file.require(), records: name})
+    def trust(self, records: str, name: str, settings: str = "") -> None:
+        """Trust the project as long as `name` is its remote, and its settings of that digest."""
+        self._write({**self._file.require(), records: Trusted(name, settings)})
 
     def revoke(self, records: str) -> bool:
         """Trust the project no more; return whether it was trusted."""
@@ -267,8 +277,8 @@ class TrustedProjects:
             self._write(every)
         return before is not None
 
-    def _write(self, every: Mapping[str, str]) -> None:
-        projects = {folder: {"name": name} for folder, name in sorted(every.items())}
+    def _write(self, every: Mapping[str, Trusted]) -> None:
+        projects = {folder: _list_json(every[folder]) for folder in sorted(every)}
         data = json.dumps({"projects": projects}, indent=1) + "\n"
         self.disk.write(self._file.path, data.encode())
 
@@ -278,8 +288,9 @@ class ProjectOwnership:
     """Tells this machine's own files below a project from those of a stranger.
 
     Implements `ports.ProjectTrust`. Only this machine writes to the folder `machine`. `records` is
-    the plain path of the folder of records. `address` reads the remote from git, and `name` is the
-    project's name by that remote, or ''. `folders`, below `project`, hold its memory.
+    the plain path of the folder of records. `address` reads the remote from git, `settings` makes
+    the digest of the project's settings, and `name` is the project's name by its remote, or ''.
+    `folders`, below `project`, hold its memory.
     """
 
     machine: Path
@@ -287,6 +298,7 @@ class ProjectOwnership:
     projects: TrustedProjects
     records: str
     address: Callable[[], str]
+    settings: Callable[[], str]
     name: str
     project: str
     folders: tuple[str, ...]
@@ -299,7 +311,12 @@ class ProjectOwnership:
         return self.trusted_remote() == self.remote
 
     def trusted_remote(self) -> str | None:
-        return self.projects.every().get(self.records)
+        found = self.projects.every().get(self.records)
+        return found.name if found else None
+
+    def trusts_settings(self) -> bool:
+        now = Trusted(self.remote, self.settings())
+        return self.projects.every().get(self.records) == now
 
     def may_use_cloud(self) -> bool:
         return not self.name or self.trusted()
@@ -316,18 +333,26 @@ class ProjectOwnership:
         return found
 
     def grant(self) -> None:
-        self.projects.trust(self.records, self.remote)
+        self.projects.trust(self.records, self.remote, self.settings())
 
     def revoke(self) -> bool:
         was_trusted = self.projects.revoke(self.records)
         return distrust_clouds(self.projects.home, self.projects.disk) or was_trusted
 
 
-def _parse_projects(data: bytes) -> dict[str, str]:
+def _list_json(trusted: Trusted) -> dict[str, str]:
+    about = {"name": trusted.name}
+    return {**about, "settings": trusted.settings} if trusted.settings else about
+
+
+def _parse_projects(data: bytes) -> dict[str, Trusted]:
     try:
         fields: Any = json.loads(data)
         projects = cast("dict[str, dict[str, Any]]", fields["projects"])
-        return {folder: str(about["name"]) for folder, about in projects.items()}
+        return {
+            folder: Trusted(str(about["name"]), str(about.get("settings", "")))
+            for folder, about in projects.items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 

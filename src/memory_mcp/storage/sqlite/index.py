@@ -862,7 +862,7 @@ class SqliteIndex:
         except IndexDamagedError as error:
             verdict = str(error)
         except StoreUnavailableError as error:  # a link or a folder in its place, or no access
-            return [Finding.of("index-unusable", "should", error, "Then look again.")]
+            return [Finding.of("index-unusable", "must", error, "Then look again.")]
         if verdict == "ok":
             return []
         if repair:
