@@ -806,11 +806,14 @@ def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> Non
     line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
     run("forget", as_json(run, "add", "Carts are blue.")["memoryId"])
 
-    assert complaint(run, "undo") == (
-        "A memory was erased for good: that cannot be undone. "
-        f"To take back the move before that: `memory-mcp backtrack {line}`."
-    )
+    said = run("undo")[2]
+    assert "A memory was erased for good; no undo takes that back. This would take back" in said
+    assert "what is older: the backtrack to phase1-" in said
+    assert said.endswith("Nothing was done: to say yes, repeat with --older.\n")
     assert "Redis" not in run("list")[1]
+    assert line in run("log")[1]
+    assert run("undo", "--older")[0] == 0
+    assert "Redis" in run("list")[1]
 
 
 def test_undo_passes_over_no_hide_unless_it_is_told_so(run: Run) -> None:

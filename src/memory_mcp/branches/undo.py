@@ -11,6 +11,7 @@ from memory_mcp.domain.outcomes import (
     BacktrackOutcome,
     CheckpointOutcome,
     DecisionPreview,
+    LaterAct,
     MovePreview,
     Skipped,
     UndoPreview,
@@ -22,7 +23,6 @@ from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.hints import name_step
 from memory_mcp.timeline.nodes import find_fork
 
 _AT_ONCE: Final = 20
@@ -50,8 +50,8 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
 
     After an answer to a checkpoint: the word that takes it back. A second one redoes it. A join is
     taken back on the caller's branch alone.
-    What was erased since is not brought back by any move: whoever wants it back is told so. What
-    was hidden or corrected since is named as `later`: the caller agrees to the older move first.
+    What was erased, hidden or corrected since is not brought back by any move. It is named as
+    `later`: the caller agrees to the older move first.
 
     Raises:
         InvalidRequestError: there is none, or it left nothing that could be restored; says why.
@@ -89,14 +89,12 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
             f"{await _name_other(workspace, other, head.timeline)}"
         )
-    if erased:
-        raise InvalidRequestError(
-            f"{_ERASED} To take back the move before that: {name_step('backtrack', to=back)}."
-        )
     preview = await preview_backtrack(workspace, back)
     if isinstance(preview, Skipped):
         return preview
     later = await find_later_act(workspace, head.timeline, last, "not taken along")
+    if later is None and erased:  # on another branch, by another's order
+        later = LaterAct("erased", last.id, "A memory was erased for good")
     return replace(preview, takes_back=_describe_move(move, head.timeline), later=later)
 
 
