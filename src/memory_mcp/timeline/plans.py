@@ -250,31 +250,17 @@ def find_phase_repetition(
 ) -> PhaseRepetition | None:
     """The repetition, if the branch has sealed this phase or a later one, and not `elsewhere`.
 
-    Whoever went back to the checkpoint of the phase is redoing it, and may seal it again.
+    Whoever went back to the checkpoint of the phase has it sealed behind them: a phase is redone
+    from before its checkpoint.
     """
     valid = [c for c in timeline.valid(branch) if c.id not in elsewhere]
     sealed = [c for c in valid if c.phase is not None and c.phase >= phase]
     if not sealed:
         return None
-    if _stands_at(timeline, branch, valid[-1]):
-        sealed = [c for c in sealed if c.phase != phase]
-        if not sealed:
-            return None
     same = [c for c in sealed if c.phase == phase]
     first = valid.index(sealed[0])
     return PhaseRepetition(
         phase, (same or sealed)[-1], redo_from=valid[first - 1].id if first else START
-    )
-
-
-def _stands_at(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint) -> bool:
-    """Whether a backtrack led the branch to this checkpoint.
-
-    Sealing it opened a segment in the same place, but by the checkpoint's own move.
-    """
-    tips = [timeline.segments[tip] for tip in timeline.tips(branch) if tip in timeline.segments]
-    return checkpoint.branch == branch and any(
-        tip.parents == checkpoint.seals and tip.move != checkpoint.move for tip in tips
     )
 
 
