@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
+from memory_mcp.domain.normalise import REASON_SEPARATOR
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Anchor, Checkpoint, Line
@@ -42,10 +43,6 @@ class Finding:
     ) -> Self:
         """What an error says, with its remedy, or this one where it has none of its own."""
         return cls(code, severity, error.what, error.remedy or remedy, repaired)
-
-
-REASON_SEPARATOR: Final = "\nReason: "
-"""Between a decision and its reason in a memory's content."""
 
 
 @frozen

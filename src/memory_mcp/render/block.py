@@ -12,8 +12,7 @@ from dataclasses import field
 from typing import Final, Literal, get_args
 
 from memory_mcp.domain.limits import CHARS_PER_TOKEN
-from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.outcomes import REASON_SEPARATOR
+from memory_mcp.domain.normalise import cut, put_on_one_line
 from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarm
 from memory_mcp.frozen import frozen, mutable
@@ -24,7 +23,6 @@ _LINE_CHARS_MIN: Final = 72
 """What is shown of a text that must be cut for want of room."""
 _MEMORY_CHARS_MIN: Final = 100
 """The room that the lines around the memories must leave for them."""
-_ITEM: Final = "- "
 
 Cost = Callable[[str], int]
 Marker = Callable[[Record], str]
@@ -328,13 +326,4 @@ def render_line(record: Record) -> str:
     """What a record says, with its title, on one line and without our fence."""
     repeats = record.content.casefold().startswith(record.title.casefold())
     title = "" if repeats else f"{record.title}: "
-    return disarm(" ".join((title + _flatten(record.content)).split()))
-
-
-def _flatten(text: str) -> str:
-    """A list loses its dashes; a decision is joined to its reason by a dash."""
-    lines = [line.strip() for line in text.strip().split("\n")]
-    if all(line.startswith(_ITEM) for line in lines):
-        return " \u00b7 ".join(line.removeprefix(_ITEM) for line in lines)
-    decided, found, reason = text.rpartition(REASON_SEPARATOR)
-    return f"{decided.rstrip().removesuffix('.')} \u2014 {reason}" if found else text
+    return disarm(" ".join(f"{title}{put_on_one_line(record.content)}".split()))
