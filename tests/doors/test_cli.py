@@ -1003,3 +1003,55 @@ def test_a_fault_is_reported_once_and_with_one_remedy(run: Run, project: Path) -
 
     (must,) = [each for each in run("doctor")[1].splitlines() if each.startswith("must:")]
     assert must.count("memory-mcp doctor") == 1
+
+
+def test_what_forgetting_only_hides_comes_back(run: Run) -> None:
+    """What another branch holds is not erased, and the receipt keeps the two apart."""
+    run("add", "Orders live in PostgreSQL.")
+    run("add", "Emails go out by Postmark.")
+    run("fork", "experiment")
+    run("add", "The cache is Redis.")
+
+    _, out, _ = run("backtrack", "start", "--mode", "forget")
+    assert out == (
+        "Back at the start: 1 record erased, 2 memories hidden here (they stay on experiment). "
+        "To bring back what is only hidden: `memory-mcp undo`.\n"
+        "Erased:\n- The cache is Redis.\n"
+        "Hidden:\n- Emails go out by Postmark.\n- Orders live in PostgreSQL.\n"
+    )
+    assert run("list")[1] == "No visible memory matches.\n"
+    said = run("undo")[1]
+    assert (
+        "Took back the backtrack to the start, but for what it erased: 0 memories hidden, 2" in said
+    )
+    assert "Redis" not in run("list")[1]
+    assert run("list")[1] == run("--branch", "experiment", "list")[1]
+    assert "2 memories hidden" in run("undo", "--yes")[1]
+    assert run("list")[1] == "No visible memory matches.\n"
+    run("undo")
+    assert run("doctor")[0] == 0
+
+    said = as_json(run, "--branch", "experiment", "backtrack", "start", "--mode", "forget")
+    assert (said["hidden"], said["erased"]) == (2, 0)
+    assert said["titles"] == ["Emails go out by Postmark.", "Orders live in PostgreSQL."]
+
+
+def test_what_forgetting_erases_altogether_is_named_as_that(run: Run) -> None:
+    """Nothing is hidden then, and nothing comes back."""
+    run("add", "Orders live in PostgreSQL.")
+
+    said = as_json(run, "backtrack", "start", "--mode", "forget")
+    assert said["message"] == "Back at the start: 1 record erased."
+    assert (said["hidden"], said["erased"]) == (0, 1)
+    assert said["erasedTitles"] == ["Orders live in PostgreSQL."]
+    assert "erased what it left for good" in complaint(run, "undo")
+
+
+def test_a_decision_and_its_reason_stand_on_one_line(run: Run) -> None:
+    """The line break between them is a dash there."""
+    why = "JWT for the API :: no session store"
+    as_json(run, "checkpoint", "Login works", "--phase", "1", "--decided", why)
+
+    line = "JWT for the API \u2014 no session store"
+    assert line in run("list", "--kind", "decision")[1]
+    assert f"- {line}\n" in run("backtrack", "start")[2]

@@ -24,6 +24,7 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
 from memory_mcp.timeline.nodes import find_fork
+from memory_mcp.timeline.plans import plan_rest
 
 _AT_ONCE: Final = 20
 
@@ -78,12 +79,11 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
             return preview
         later = await find_later_act(workspace, head.timeline, last, "changes")
         return replace(preview, later=later)
-    if move.forgets:
+    back = await _find_way_back(workspace, head.timeline, last)
+    if back is None and move.forgets:
         raise InvalidRequestError(
             "The last move erased what it left for good: it cannot be undone."
         )
-    left = [line.id for line in head.timeline.left_lines() if line.move == last.id]
-    back = last.id if move.act == "join" else next(iter(left), None)
     if back is None:
         raise InvalidRequestError(
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
@@ -96,6 +96,17 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
     if later is None and erased:  # on another branch, by another's order
         later = LaterAct("erased", last.id, "A memory was erased for good")
     return replace(preview, takes_back=_describe_move(move, head.timeline), later=later)
+
+
+async def _find_way_back(workspace: Workspace, timeline: Timeline, last: Record) -> str | None:
+    """What a backtrack is given to take this move back; None if it left nothing behind."""
+    if last.move is not None and last.move.act == "join":
+        return last.id
+    if left := [line.id for line in timeline.left_lines() if line.move == last.id]:
+        return left[0]
+    rest = plan_rest(timeline, workspace.caller.branch, last.id)
+    found = await workspace.project.index.holding(rest.brings) if rest else None
+    return last.id if found else None
 
 
 async def _preview_undecided(
@@ -129,7 +140,8 @@ def _describe_move(move: Move, timeline: Timeline) -> str:
     if move.act == "restore":
         return f"the restore of {move.line}" if move.line else "the restore"
     if move.checkpoint or not move.parents:
-        return f"the backtrack to {move.checkpoint or 'the start'}"
+        erased = ", but for what it erased" if move.forgets else ""
+        return f"the backtrack to {move.checkpoint or 'the start'}{erased}"
     discarded = move.branch != MAIN and move.parents == find_fork(timeline, move.branch)
     return f"the discard of {move.branch}" if discarded else "the backtrack to before a join"
 

@@ -6,7 +6,7 @@ An expected outcome is a value here; only what the caller cannot have expected i
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
@@ -351,8 +351,9 @@ class MovePreview:
     `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
     `takes_back`: the move that an undo would take back, in words; `later` was done since.
     `erases` are the records that forgetting would erase, and `shared` those that it would hide and
-    not erase, as another branch holds them. `others` counts, of the newest that it hides, those of
-    other members, by author.
+    not erase, as another branch holds them: `stays_on` names such branches, `hides_only` counts the
+    memories among them, and `erases_titles` are the titles of those that it would erase. `others`
+    counts, of the newest that it hides, those of other members, by author.
     """
 
     to: str
@@ -369,17 +370,25 @@ class MovePreview:
     takes_back: str = ""
     later: LaterAct | None = None
     shared: int = 0
+    hides_only: int = 0
+    stays_on: tuple[BranchName, ...] = ()
+    erases_titles: tuple[str, ...] = ()
     others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @frozen
 class Backtracked:
-    """The head was moved. Restoring `line` brings back what was hidden, unless it was erased."""
+    """The head was moved. Restoring `line` brings back what was hidden, unless it was erased.
+
+    After a `forget` going to the `move` brings back what it only hid.
+    """
 
     preview: MovePreview
     line: LineId | None
     erased: int
     lesson: RecordId | None
+    move: RecordId
+    forget: bool = False
     notes: tuple[str, ...] = ()
 
 
