@@ -806,11 +806,14 @@ def test_undo_does_not_pass_over_a_memory_that_was_erased_since(run: Run) -> Non
     line = as_json(run, "backtrack", "1", "--mode", "continue")["line"]
     run("forget", as_json(run, "add", "Carts are blue.")["memoryId"])
 
-    assert complaint(run, "undo") == (
-        "A memory was erased for good: that cannot be undone. "
-        f"To take back the move before that: `memory-mcp backtrack {line}`."
-    )
+    said = run("undo")[2]
+    assert "A memory was erased for good; no undo takes that back. This would take back" in said
+    assert "what is older: the backtrack to phase1-" in said
+    assert said.endswith("Nothing was done: to say yes, repeat with --older.\n")
     assert "Redis" not in run("list")[1]
+    assert line in run("log")[1]
+    assert run("undo", "--older")[0] == 0
+    assert "Redis" in run("list")[1]
 
 
 def test_undo_passes_over_no_hide_unless_it_is_told_so(run: Run) -> None:
@@ -1000,3 +1003,55 @@ def test_a_fault_is_reported_once_and_with_one_remedy(run: Run, project: Path) -
 
     (must,) = [each for each in run("doctor")[1].splitlines() if each.startswith("must:")]
     assert must.count("memory-mcp doctor") == 1
+
+
+def test_what_forgetting_only_hides_comes_back(run: Run) -> None:
+    """What another branch holds is not erased, and the receipt keeps the two apart."""
+    run("add", "Orders live in PostgreSQL.")
+    run("add", "Emails go out by Postmark.")
+    run("fork", "experiment")
+    run("add", "The cache is Redis.")
+
+    _, out, _ = run("backtrack", "start", "--mode", "forget")
+    assert out == (
+        "Back at the start: 1 record erased, 2 memories hidden here (they stay on experiment). "
+        "To bring back what is only hidden: `memory-mcp undo`.\n"
+        "Erased:\n- The cache is Redis.\n"
+        "Hidden:\n- Emails go out by Postmark.\n- Orders live in PostgreSQL.\n"
+    )
+    assert run("list")[1] == "No visible memory matches.\n"
+    said = run("undo")[1]
+    assert (
+        "Took back the backtrack to the start, but for what it erased: 0 memories hidden, 2" in said
+    )
+    assert "Redis" not in run("list")[1]
+    assert run("list")[1] == run("--branch", "experiment", "list")[1]
+    assert "2 memories hidden" in run("undo", "--yes")[1]
+    assert run("list")[1] == "No visible memory matches.\n"
+    run("undo")
+    assert run("doctor")[0] == 0
+
+    said = as_json(run, "--branch", "experiment", "backtrack", "start", "--mode", "forget")
+    assert (said["hidden"], said["erased"]) == (2, 0)
+    assert said["titles"] == ["Emails go out by Postmark.", "Orders live in PostgreSQL."]
+
+
+def test_what_forgetting_erases_altogether_is_named_as_that(run: Run) -> None:
+    """Nothing is hidden then, and nothing comes back."""
+    run("add", "Orders live in PostgreSQL.")
+
+    said = as_json(run, "backtrack", "start", "--mode", "forget")
+    assert said["message"] == "Back at the start: 1 record erased."
+    assert (said["hidden"], said["erased"]) == (0, 1)
+    assert said["erasedTitles"] == ["Orders live in PostgreSQL."]
+    assert "erased what it left for good" in complaint(run, "undo")
+
+
+def test_a_decision_and_its_reason_stand_on_one_line(run: Run) -> None:
+    """The line break between them is a dash there."""
+    why = "JWT for the API :: no session store"
+    as_json(run, "checkpoint", "Login works", "--phase", "1", "--decided", why)
+
+    line = "JWT for the API \u2014 no session store"
+    assert line in run("list", "--kind", "decision")[1]
+    assert f"- {line}\n" in run("backtrack", "start")[2]

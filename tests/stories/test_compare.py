@@ -1,14 +1,19 @@
 """Two points of the timeline side by side: what only one of them knew, and what was corrected."""
 
+import random
+from contextlib import suppress
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from fakes import FakeClock, fake_workspace, forked
 from moving import added, contents
 
 from memory_mcp import branches, memories
+from memory_mcp.branches.compare import resolve_point
 from memory_mcp.domain.outcomes import Backtracked, CheckpointSaved, MemoryAdded, PointComparison
-from memory_mcp.domain.record import Approval
+from memory_mcp.domain.record import Approval, Draft, format_time
+from memory_mcp.engine.head import view_head
 from memory_mcp.engine.workspace import Workspace
 from memory_mcp.errors import InvalidRequestError, UnknownTargetError
 from memory_mcp.render.difference import (
@@ -16,6 +21,7 @@ from memory_mcp.render.difference import (
     render_difference,
     render_difference_fields,
 )
+from memory_mcp.timeline.points import select_known
 
 pytestmark = pytest.mark.anyio
 
@@ -187,3 +193,60 @@ async def test_it_reads_like_a_diff(workspace: Workspace) -> None:
         {"change": "removed", "text": "PostgreSQL"},
         {"change": "added", "text": "SQLite"},
     ]
+
+
+async def read_all(workspace: Workspace, a: str, b: str) -> tuple[set[str], set[str], int]:
+    """What only one point knew, and how many both, by reading every record."""
+    head = await view_head(workspace)
+    points = [await resolve_point(workspace, head, name) for name in (a, b)]
+    ids = await workspace.project.index.ids() - await workspace.project.index.erased()
+    records = [record async for record in workspace.project.records.scan(ids)]
+    now = workspace.clock.now()
+    seen, there = ({r.id for r in select_known(records, point, now)} for point in points)
+    return {*seen - there}, {*there - seen}, len(seen & there)
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_what_is_read_is_enough(workspace: Workspace, clock: FakeClock, seed: int) -> None:
+    """Whatever was done: what is the same at both points need not be read."""
+    choose = random.Random(seed)  # noqa: S311  # no secret
+    known: list[str] = []
+    points = ["start", "head"]
+    for number in range(40):
+        clock.advance(timedelta(minutes=choose.choice([0, 1, 7])))
+        match choose.choice("wwwddcchsbbte"):
+            case "w":
+                known.append(await write(workspace, f"Room {number} has {number} lamps."))
+            case "d":
+                known.append(await write(workspace, f"Room {number} is painted.", "convention"))
+            case "c" if known:
+                with suppress(InvalidRequestError, UnknownTargetError):
+                    new = await correct(workspace, choose.choice(known), f"Hall {number} is big.")
+                    known.append(new)
+            case "h" if known:
+                with suppress(InvalidRequestError, UnknownTargetError):
+                    await memories.forget_memory(
+                        workspace, choose.choice(known), "gone", erase=choose.random() < 0.2
+                    )
+            case "s":
+                points.append(await seal(workspace, None))
+            case "b" if len(points) > 2:
+                with suppress(InvalidRequestError, UnknownTargetError):
+                    left = await go(workspace, choose.choice(points))
+                    points += [left] if left != "None" else []
+            case "t":
+                points.append(format_time(clock.now()))
+            case _:
+                fleeting = Draft(
+                    f"Shop {number} is shut.",
+                    expires_at=clock.now() + timedelta(minutes=choose.choice([2, 20, 200])),
+                )
+                await memories.add_memory(workspace, fleeting)
+    clock.advance(timedelta(minutes=1))
+    lines = {line.id for line in (await view_head(workspace)).timeline.left_lines()}
+    points = [point for point in points if not point.startswith("line-") or point in lines]
+    for a, b in product(points, repeat=2):
+        found = await compare(workspace, a, b)
+        gone = {r.id for r in found.only_a} | {each.before.id for each in found.corrected}
+        come = {r.id for r in found.only_b} | {each.after.id for each in found.corrected}
+        assert (gone, come, found.same) == await read_all(workspace, a, b), (a, b)

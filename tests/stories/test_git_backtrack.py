@@ -69,6 +69,12 @@ async def on_main(
         yield w
 
 
+def list_left(done: dict[str, Any]) -> tuple[int, list[str]]:
+    """How many memories a backtrack hid or erased, and which."""
+    titles = (*done.get("titles", ()), *done.get("erasedTitles", ()))
+    return done["hidden"] + done.get("erased", 0), [*titles]
+
+
 @kept
 @choices
 async def test_a_backtrack_on_main_leaves_what_feature_taught(
@@ -100,7 +106,7 @@ async def test_what_feature_built_on_what_main_left_is_still_there(
         assert await facts(w) == {A, C}
         done = await call(w.client, "backtrack", to="1", mode=choice)
 
-        assert (done["hidden"], done["titles"]) == (1, [C])
+        assert list_left(done) == (1, [C])
         assert done.get("erased", 0) == (choice == "forget")
         assert await facts(w) == {A}
         assert (files_with(project, C) == []) == (choice == "forget")
@@ -152,7 +158,7 @@ async def test_a_line_that_feature_left_can_still_be_restored(
         w.commit("left")
         assert await facts(w) == {A, B, C, D}
         w.git("switch", "-q", "main")
-        assert (await call(w.client, "backtrack", to="1", mode="forget"))["titles"] == [C]
+        assert list_left(await call(w.client, "backtrack", to="1", mode="forget")) == (1, [C])
         w.commit("after")
         w.git("switch", "-q", "feature")
         assert await facts(w) >= {A, B, D}
@@ -225,7 +231,7 @@ async def test_a_backtrack_leaves_what_git_took_away_in_mark_too(
     async with on_main(settings, project, ignored=False, mode="mark", since=C) as w:
         assert await facts(w) == {A, C}
         done = await call(w.client, "backtrack", to="1", mode=choice)
-        assert (done["hidden"], done["titles"]) == (1, [C])
+        assert list_left(done) == (1, [C])
         w.commit("after")
         w.git("switch", "-q", "feature")
         assert await facts(w) == {A, B}
@@ -240,7 +246,7 @@ async def test_a_backtrack_waits_until_git_has_said_what_is_here(
         monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 0.0)
         monkeypatch.setattr("memory_mcp.engine.git.observe", observe_slowly)
         done = await call(w.client, "backtrack", to="1", mode=choice)
-        assert (done["hidden"], done["titles"]) == (1, [C])
+        assert list_left(done) == (1, [C])
         monkeypatch.setattr("memory_mcp.engine.git.WAIT_SECONDS_MAX", 60.0)
         assert await facts(w) == {A}
         w.git("switch", "-q", "feature")

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from memory_mcp import branches, memories, sessions
 from memory_mcp.config.settings import Settings
-from memory_mcp.domain.outcomes import find_latest_consolidation
+from memory_mcp.domain.outcomes import Closeout, find_latest_consolidation
 from memory_mcp.domain.record import Draft, Kind, Record
 from memory_mcp.domain.sessions import ContextSettings
 from memory_mcp.engine.workspace import Policy, Workspace
@@ -338,3 +338,53 @@ async def test_what_a_checkpoint_says_is_not_said_again_by_its_closeout() -> Non
     assert newest[0].startswith("- Orders rest in PostgreSQL.")
     assert not re.search("Of (closeout|artifacts|agents)", whole.text + task.text)
     assert "Of issues 7." in task.text
+
+
+# What is left out, and what the last checkpoint says.
+
+
+FACTS = ("The shop sells coffee beans.", "Invoices are sent by post.")
+
+
+async def open_story(*summaries: str, budget: int = 500, facts: Sequence[str] = ()) -> Block:
+    clock = FakeClock()
+    workspace = fake_workspace(clock)
+    for fact in facts:
+        await memories.add_memory(workspace, Draft(fact))
+    for number, summary in enumerate(summaries):
+        clock.advance(timedelta(minutes=1))
+        closeout = Closeout(issues=(f"Region {number} is slow.",))
+        await branches.checkpoint(
+            workspace, summary, number, again=False, approval="approved", closeout=closeout
+        )
+    block = await sessions.memory_context(workspace, budget_tokens=budget)
+    assert isinstance(block, Block)
+    return block
+
+
+@pytest.mark.parametrize("summary", ["Storage is chosen.", "Auth", "Stage 1 of the shop is done."])
+async def test_the_last_checkpoint_stands_however_short_it_is(summary: str) -> None:
+    """And nothing is left out: that the closeout has one issue is seen."""
+    block = await open_story("Before it.", summary)
+
+    newest = block.text.split("## Newest\n")[1]
+    assert newest.startswith(f"- {summary} [")
+    assert newest.index(f"- {summary} [") < newest.index("- Before it. [")
+    assert " tokens, nothing left out. " in block.text
+    assert block.left_out == 0
+
+
+async def test_the_label_of_an_earlier_checkpoint_takes_no_line_from_a_fact() -> None:
+    """It stands behind all facts."""
+    newest = (await open_story("Auth", "Cart", facts=FACTS)).text.split("## Newest\n")[1]
+
+    assert re.findall("Auth|Cart|coffee|post", newest) == ["Cart", "post", "coffee", "Auth"]
+
+
+@pytest.mark.parametrize("budget", [60, 75, 120, 500])
+async def test_the_count_of_what_is_left_out_is_the_one_of_the_answer(budget: int) -> None:
+    """In the shortest line as well."""
+    block = await open_story(budget=budget, facts=[f"Service {n} is Ada's." for n in range(30)])
+
+    assert block.left_out == 30 - block.shown > 0
+    assert f"{block.left_out} more" in block.text

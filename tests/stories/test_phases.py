@@ -104,15 +104,20 @@ async def test_a_phase_that_is_redone_is_said_to_be_and_how(settings: Settings, 
 
 
 @pytest.mark.parametrize("mode", ["continue", "forget"])
-async def test_going_back_to_a_phase_is_redoing_it(settings: Settings, era: Era, mode: str) -> None:
-    """Whoever stands on its checkpoint again may seal it again; once, and not a later phase."""
-    async with agent(replace(settings, phase=1), era) as client:
-        await seal(client, "Planned", 1)
+async def test_a_phase_is_redone_from_before_its_checkpoint(
+    settings: Settings, era: Era, mode: str
+) -> None:
+    """Whoever goes back to its checkpoint has it sealed behind them, and a later phase is open."""
+    async with agent(settings, era) as client:
+        one = await seal(client, "Planned", 1)
         await seal(client, "Built", 2)
         await call(client, "backtrack", to=1, mode=mode)
-        assert "has sealed phase" not in await read(client, "memory_head")
+        assert "phase 1 is sealed" in await read(client, "memory_head")
+        refused = await call(client, "checkpoint", summary="Planned anew", phase=1)
+        assert f"Phase 1 is sealed already by {one}." in refused["message"]
+        assert (await seal(client, "Built anew", 2)).startswith("phase2-")
+        await call(client, "backtrack", to="start", mode=mode)
         assert (await seal(client, "Planned anew", 1)).startswith("phase1-")
-        assert "has sealed phase 1 already" in await read(client, "memory_head")
 
 
 async def test_the_setting_wins_for_its_session(settings: Settings, era: Era) -> None:

@@ -33,8 +33,10 @@ from memory_mcp.render.profile import render_profile_line
 from memory_mcp.render.sections import (
     OPENING,
     SectionPlan,
+    count_repeating,
     drop_bookkeeping,
     make_sections,
+    rank_newest,
     select_open_issues,
 )
 from memory_mcp.render.since import make_bound, make_token
@@ -75,10 +77,14 @@ class OpeningFrame:
 
 @mutable
 class SectionRecords:
-    """The records of each section by its name, and the ids that could not be read."""
+    """The records of each section by its name, and the ids that could not be read.
+
+    `repeating` counts those that were left out because the block says the same.
+    """
 
     found: dict[str, Sequence[Record]] = field(default_factory=dict[str, Sequence[Record]])
     unreadable: frozenset[RecordId] = frozenset()
+    repeating: int = 0
 
     @property
     def until(self) -> datetime | None:
@@ -169,6 +175,7 @@ async def collect_records(
     reads = await load_here_first(workspace, view, [each for _, each in wanted])
     found = {name: read.records for (name, _), read in zip(wanted, reads, strict=True)}
     pinned = [record for record in found.pop("pinned", ()) if record.pinned]
+    repeating = count_repeating(found.get("newest", ()))
     for name, records in found.items():
         match name:
             case "issues":
@@ -177,9 +184,7 @@ async def collect_records(
                 last = find_latest_consolidation(records)
                 found[name] = last.records if last else ()
             case "newest":
-                late = drop_bookkeeping(records)[:limit]
-                late = sorted(late, key=lambda r: (r.pinned, r.importance), reverse=True)
-                found[name] = [*pinned, *late]
+                found[name] = [*pinned, *rank_newest(drop_bookkeeping(records)[:limit])]
             case _:
                 pass
     away = list_elsewhere(workspace, chain.from_iterable(found.values()))
@@ -189,7 +194,8 @@ async def collect_records(
         name: present_records(workspace, records)
         for name, records in drop_outdated(found, away, outlines, comparisons).items()
     }
-    return SectionRecords(presented, frozenset[RecordId]().union(*(r.unreadable for r in reads)))
+    unreadable = frozenset[RecordId]().union(*(r.unreadable for r in reads))
+    return SectionRecords(presented, unreadable, repeating)
 
 
 async def _load_outlines(
@@ -214,11 +220,14 @@ async def _load_comparisons(workspace: Workspace) -> Comparisons:
 async def add_notices(workspace: Workspace, frame: OpeningFrame, collected: SectionRecords) -> None:
     """Add to the frame how many records could not be read, and under how many the code moved on.
 
+    What only repeats what the block says is no memory that it leaves out.
+
     Raises:
         StoreUnavailableError: the index knows memories, and there is not one record.
     """
     if not any(collected.found.values()):
         await require_records_folder(workspace, frame.view)
+    frame.figure.repeating = collected.repeating
     if collected.unreadable:
         frame.opening.append(describe_unreadable(len(collected.unreadable)))
     if moved := count_moved(workspace, chain.from_iterable(collected.found.values())):

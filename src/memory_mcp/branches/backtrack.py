@@ -9,7 +9,14 @@ from typing import Final, Literal
 
 from memory_mcp.bootstrap.views import withdraw_branch, withdraw_removed
 from memory_mcp.domain import limits
-from memory_mcp.domain.ids import LineId, RecordId, SegmentId, make_line_id, make_unique_name
+from memory_mcp.domain.ids import (
+    BranchName,
+    LineId,
+    RecordId,
+    SegmentId,
+    make_line_id,
+    make_unique_name,
+)
 from memory_mcp.domain.outcomes import (
     Backtracked,
     BacktrackOutcome,
@@ -123,8 +130,16 @@ async def backtrack(
     else:
         notes += await withdraw_branch(workspace)
     notes += await describe_pending(workspace)
-    line = moved.record.move.line if moved.record.move else None
-    return Backtracked(moved.found.preview, line=line, erased=erased, lesson=learnt, notes=notes)
+    record = moved.record
+    return Backtracked(
+        moved.found.preview,
+        line=record.move.line if record.move else None,
+        erased=erased,
+        lesson=learnt,
+        move=record.id,
+        forget=forget,
+        notes=notes,
+    )
 
 
 def _clean_lesson(workspace: Workspace, lesson: str) -> tuple[str, tuple[str, ...]]:
@@ -208,6 +223,8 @@ async def _plan_move(
     named = [record for record in looked if record.id in newest]
     forgets = find_forgotten_segments(timeline, branch, plan, away)
     touched = await index.ids_by_segment(plan.hides | forgets)
+    shared = plan.hides.intersection(touched) - forgets
+    left = Filters(segments=shared, kinds=MEMORY_KINDS)
     preview = MovePreview(
         to=to.strip(),
         restores=plan.line.id if isinstance(plan, RestorePlan) else None,
@@ -217,7 +234,12 @@ async def _plan_move(
         titles=tuple(cut_title(record, _TITLE_CHARS_MAX) for record in named),
         brings=await _count_brought_back(workspace, plan, now, after),
         erases=sum(len(touched.get(segment, ())) for segment in forgets),
-        shared=sum(len(touched.get(segment, ())) for segment in plan.hides - forgets),
+        shared=sum(len(touched[segment]) for segment in shared),
+        hides_only=await index.count(now, left) if shared else 0,
+        stays_on=_list_branches_with(timeline, branch, shared),
+        erases_titles=tuple(
+            cut_title(record, _TITLE_CHARS_MAX) for record in named if record.segment in forgets
+        ),
         leaves=bool(await index.holding(plan.hides)),
         others=count_authors(workspace, (record for record in looked if record.id in known)),
         token=_token(head, branch, plan, touched),
@@ -227,6 +249,16 @@ async def _plan_move(
     erases = await find_records_of_segments(workspace.project, forgets)
     erased_before = frozenset(await index.erased_by(erases))
     return _Prospect(plan, preview, forgets, frozenset(erases), erased_before)
+
+
+def _list_branches_with(
+    timeline: Timeline, but: BranchName, segments: frozenset[SegmentId]
+) -> tuple[BranchName, ...]:
+    """The other branches that hold any of these segments."""
+    if not segments:
+        return ()
+    others = (branch for branch in timeline.branches if branch != but)
+    return tuple(branch for branch in others if not segments.isdisjoint(timeline.chain(branch)))
 
 
 async def find_suppressed_by_restore(

@@ -1,19 +1,24 @@
 """Compares what was known at two points of the timeline."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
-from memory_mcp.domain.ids import SegmentId
+from memory_mcp.domain.ids import RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.outcomes import Point, PointComparison, Skipped
-from memory_mcp.domain.record import Record, format_time
+from memory_mcp.domain.profile import find_profile_field
+from memory_mcp.domain.record import MEMORY_KINDS, Record, format_time
+from memory_mcp.domain.search import Filters
 from memory_mcp.domain.spans import parse_span
 from memory_mcp.domain.timeline import Head
 from memory_mcp.engine.checkpoints import place_checkpoints
 from memory_mcp.engine.head import load_timeline_at, view_chain, view_head
 from memory_mcp.engine.members import find_author
-from memory_mcp.engine.workspace import Workspace, refuse_reads
+from memory_mcp.engine.records import load_records
+from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.frozen import frozen
 from memory_mcp.timeline.points import (
     find_point,
     list_checkpoints_between,
@@ -21,6 +26,9 @@ from memory_mcp.timeline.points import (
     pair_corrections,
     select_known,
 )
+
+_IDS_BEFORE: Final = timedelta(minutes=1)
+"""How much earlier than its record an id may have been made."""
 
 
 async def compare_points(workspace: Workspace, a: str, b: str) -> PointComparison | Skipped:
@@ -44,13 +52,15 @@ async def compare_points(workspace: Workspace, a: str, b: str) -> PointCompariso
     every: list[Record] = []
     same = 0
     for bank in workspace.banks:
-        ids = await bank.index.ids() - await bank.index.erased()
-        records = [record async for record in bank.records.scan(ids)]
-        seen, seen_there = ({r.id: r for r in select_known(records, p, now)} for p in points)
+        read = await _read_bank(bank, points, now)
+        seen, seen_there = ({r.id: r for r in select_known(read.records, p, now)} for p in points)
+        seen, seen_there = (
+            {i: s[i] for i in read.differing & s.keys()} for s in (seen, seen_there)
+        )
         gone += [record for id_, record in seen.items() if id_ not in seen_there]
         come += [record for id_, record in seen_there.items() if id_ not in seen]
-        same += len(seen.keys() & seen_there.keys())
-        every += records
+        same += read.same + len(seen.keys() & seen_there.keys())
+        every += read.records
     corrected = pair_corrections(gone, come, every)
     paired = {record.id for pair in corrected for record in pair}
     authors = {r.id: find_author(workspace, r) for r in (*gone, *come)}
@@ -66,6 +76,73 @@ async def compare_points(workspace: Workspace, a: str, b: str) -> PointCompariso
         same=same,
         authors={id_: author for id_, author in authors.items() if author},
     )
+
+
+@frozen
+class _BankRead:
+    """The records of a bank that tell in what two points differ.
+
+    `differing` are those that may be known at one of them alone, and `records` those with all that
+    says whether they are. `same` counts the others that both know.
+    """
+
+    differing: frozenset[RecordId]
+    records: Sequence[Record]
+    same: int
+
+
+async def _read_bank(bank: MemoryBank, points: Sequence[Point], now: datetime) -> _BankRead:
+    """Read what may differ: most of a project is older than either point, and known at both.
+
+    The index knows what is visible from each chain, but not what was written later.
+    """
+    index = bank.index
+    ids = await index.ids() - await index.erased()
+    views = [point.view(now) for point in points]
+    first, second = [await index.visible(ids, view) for view in views]
+    later = _select_later(ids, points)
+    differing = (first ^ second) | await _find_concerned(bank, later) & ids
+    records = await _load_with_causes(bank, differing)
+    memories = Filters(kinds=MEMORY_KINDS)
+    among = {r.id for r in records if r.kind in MEMORY_KINDS and find_profile_field(r) is None}
+    same = await index.count(views[1], memories) - len(among & differing & second)
+    return _BankRead(frozenset(differing), records, same)
+
+
+def _select_later(ids: Iterable[RecordId], points: Sequence[Point]) -> set[RecordId]:
+    """What was written after either point, and shortly before it."""
+    times = [point.at for point in points if point.at is not None]
+    if not times:
+        return set()
+    if (earliest := min(times)).year > 1:  # not the start
+        earliest -= _IDS_BEFORE
+    return {id_ for id_ in ids if parse_id_time(id_) >= earliest}
+
+
+async def _find_concerned(bank: MemoryBank, records: Collection[RecordId]) -> set[RecordId]:
+    """These records, and those whose visibility they have a part in."""
+    found = {record.id: record for record in await load_records(bank, sorted(records))}
+    concerned = set(records)
+    concerned.update(id_ for each in found.values() for id_ in each.supersedes)
+    made = await bank.index.derived(concerned)
+    concerned |= made
+    for record in await load_records(bank, sorted(made)):  # without it what it replaced is back
+        concerned.update(record.supersedes)
+    return concerned
+
+
+async def _load_with_causes(bank: MemoryBank, records: Collection[RecordId]) -> list[Record]:
+    """These records, what they were made from, and what replaces or hides any of them."""
+    known: dict[RecordId, Record] = {}
+    looked: set[RecordId] = set()
+    waiting = set(records)
+    while waiting:
+        looked |= waiting
+        loaded = await load_records(bank, sorted(waiting))
+        known |= {record.id: record for record in loaded}
+        named = {id_ for r in loaded for id_ in (*r.derived_from, *r.supersedes)}
+        waiting = (named | await bank.index.suppressing(waiting)) - looked
+    return list(known.values())
 
 
 async def resolve_point(workspace: Workspace, head: Head, name: str) -> Point:

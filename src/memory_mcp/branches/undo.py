@@ -11,6 +11,7 @@ from memory_mcp.domain.outcomes import (
     BacktrackOutcome,
     CheckpointOutcome,
     DecisionPreview,
+    LaterAct,
     MovePreview,
     Skipped,
     UndoPreview,
@@ -22,8 +23,8 @@ from memory_mcp.engine.head import load_head
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_writes
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.hints import name_step
 from memory_mcp.timeline.nodes import find_fork
+from memory_mcp.timeline.plans import plan_rest
 
 _AT_ONCE: Final = 20
 
@@ -50,8 +51,8 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
 
     After an answer to a checkpoint: the word that takes it back. A second one redoes it. A join is
     taken back on the caller's branch alone.
-    What was erased since is not brought back by any move: whoever wants it back is told so. What
-    was hidden or corrected since is named as `later`: the caller agrees to the older move first.
+    What was erased, hidden or corrected since is not brought back by any move. It is named as
+    `later`: the caller agrees to the older move first.
 
     Raises:
         InvalidRequestError: there is none, or it left nothing that could be restored; says why.
@@ -78,26 +79,34 @@ async def preview_undo(workspace: Workspace) -> UndoPreview:
             return preview
         later = await find_later_act(workspace, head.timeline, last, "changes")
         return replace(preview, later=later)
-    if move.forgets:
+    back = await _find_way_back(workspace, head.timeline, last)
+    if back is None and move.forgets:
         raise InvalidRequestError(
             "The last move erased what it left for good: it cannot be undone."
         )
-    left = [line.id for line in head.timeline.left_lines() if line.move == last.id]
-    back = last.id if move.act == "join" else next(iter(left), None)
     if back is None:
         raise InvalidRequestError(
             f"The last move on branch {branch} left nothing behind: there is nothing to undo."
             f"{await _name_other(workspace, other, head.timeline)}"
         )
-    if erased:
-        raise InvalidRequestError(
-            f"{_ERASED} To take back the move before that: {name_step('backtrack', to=back)}."
-        )
     preview = await preview_backtrack(workspace, back)
     if isinstance(preview, Skipped):
         return preview
     later = await find_later_act(workspace, head.timeline, last, "not taken along")
+    if later is None and erased:  # on another branch, by another's order
+        later = LaterAct("erased", last.id, "A memory was erased for good")
     return replace(preview, takes_back=_describe_move(move, head.timeline), later=later)
+
+
+async def _find_way_back(workspace: Workspace, timeline: Timeline, last: Record) -> str | None:
+    """What a backtrack is given to take this move back; None if it left nothing behind."""
+    if last.move is not None and last.move.act == "join":
+        return last.id
+    if left := [line.id for line in timeline.left_lines() if line.move == last.id]:
+        return left[0]
+    rest = plan_rest(timeline, workspace.caller.branch, last.id)
+    found = await workspace.project.index.holding(rest.brings) if rest else None
+    return last.id if found else None
 
 
 async def _preview_undecided(
@@ -131,7 +140,8 @@ def _describe_move(move: Move, timeline: Timeline) -> str:
     if move.act == "restore":
         return f"the restore of {move.line}" if move.line else "the restore"
     if move.checkpoint or not move.parents:
-        return f"the backtrack to {move.checkpoint or 'the start'}"
+        erased = ", but for what it erased" if move.forgets else ""
+        return f"the backtrack to {move.checkpoint or 'the start'}{erased}"
     discarded = move.branch != MAIN and move.parents == find_fork(timeline, move.branch)
     return f"the discard of {move.branch}" if discarded else "the backtrack to before a join"
 

@@ -17,7 +17,7 @@ from memory_mcp.cli.inputs import UsageError, read_text
 from memory_mcp.cli.output import Fields, Output, find_width, fit_lines, results_text
 from memory_mcp.domain import limits
 from memory_mcp.domain.ids import BranchName
-from memory_mcp.domain.normalise import cut
+from memory_mcp.domain.normalise import cut, put_on_one_line
 from memory_mcp.domain.outcomes import CheckpointDetails, Skipped
 from memory_mcp.domain.record import MEMORY_KINDS, SEARCHABLE_KINDS, Draft, Kind, Reach, Record
 from memory_mcp.domain.search import Filters, SelectionOptions
@@ -178,7 +178,7 @@ def _name_marks(memory: Fields) -> str:
 def _name_memory(memory: Fields) -> str:
     """Its title and its text, on one line."""
     said = (memory.get("title"), memory["content"])
-    return ": ".join(" ".join(text.split()) for text in said if text)
+    return ": ".join(put_on_one_line(text) for text in said if text)
 
 
 def _add_list_options(parser: ArgumentParser) -> None:

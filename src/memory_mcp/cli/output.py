@@ -285,7 +285,11 @@ def write_json(text: str) -> None:
 def message_text(fields: Fields) -> str:
     """The message, what it speaks of, and the id."""
     lines = [str(fields["message"])]
-    lines += [f"- {title}" for title in fields.get("titles", ())]
+    erased = [f"- {title}" for title in fields.get("erasedTitles", ())]
+    hidden = [f"- {title}" for title in fields.get("titles", ())]
+    if erased and hidden:
+        erased, hidden = ["Erased:", *erased], ["Hidden:", *hidden]
+    lines += [*erased, *hidden]
     others = [(each["content"], each["memoryId"]) for each in fields.get("similar", ())]
     others += [(each["old"], each["memoryId"]) for each in fields.get("contradictions", ())]
     lines += [f"- {text} [{name_id(id_)}]" for text, id_ in others]

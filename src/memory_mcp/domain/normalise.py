@@ -247,6 +247,26 @@ def _is_picture(char: str) -> bool:
     return _pattern(_PICTURES).match(char) is not None
 
 
+REASON_SEPARATOR: Final = "\nReason: "
+"""Between a decision and its reason in a memory's content."""
+
+_ITEM: Final = "- "
+
+
+def put_on_one_line(text: str) -> str:
+    """The text without line breaks.
+
+    A list loses its dashes; a decision is joined to its reason by a dash.
+    """
+    lines = [line.strip() for line in text.strip().split("\n")]
+    if all(line.startswith(_ITEM) for line in lines):
+        text = " \u00b7 ".join(line.removeprefix(_ITEM) for line in lines)
+    else:
+        decided, found, reason = text.rpartition(REASON_SEPARATOR)
+        text = f"{decided.rstrip().removesuffix('.')} \u2014 {reason}" if found else text
+    return " ".join(text.split())
+
+
 def cut(text: str, chars_max: int) -> str:
     """The text, or its beginning and `…`, in at most so many characters."""
     return text if len(text) <= chars_max else f"{text[: chars_max - 1].rstrip()}…"

@@ -6,10 +6,11 @@ An expected outcome is a value here; only what the caller cannot have expected i
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from memory_mcp.domain.cloud import OutboxCounts
 from memory_mcp.domain.ids import BranchName, CheckpointId, LineId, RecordId, SegmentId
+from memory_mcp.domain.normalise import REASON_SEPARATOR
 from memory_mcp.domain.record import Record
 from memory_mcp.domain.search import Hit, View
 from memory_mcp.domain.timeline import Anchor, Checkpoint, Line
@@ -44,10 +45,6 @@ class Finding:
     ) -> Self:
         """What an error says, with its remedy, or this one where it has none of its own."""
         return cls(code, severity, error.what, error.remedy or remedy, repaired)
-
-
-REASON_SEPARATOR: Final = "\nReason: "
-"""Between a decision and its reason in a memory's content."""
 
 
 @frozen
@@ -395,8 +392,9 @@ class MovePreview:
     `leaves`: the move would leave a line that can be restored. `join` is the one it takes back.
     `takes_back`: the move that an undo would take back, in words; `later` was done since.
     `erases` are the records that forgetting would erase, and `shared` those that it would hide and
-    not erase, as another branch holds them. `others` counts, of the newest that it hides, those of
-    other members, by author.
+    not erase, as another branch holds them: `stays_on` names such branches, `hides_only` counts the
+    memories among them, and `erases_titles` are the titles of those that it would erase. `others`
+    counts, of the newest that it hides, those of other members, by author.
     """
 
     to: str
@@ -413,17 +411,25 @@ class MovePreview:
     takes_back: str = ""
     later: LaterAct | None = None
     shared: int = 0
+    hides_only: int = 0
+    stays_on: tuple[BranchName, ...] = ()
+    erases_titles: tuple[str, ...] = ()
     others: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @frozen
 class Backtracked:
-    """The head was moved. Restoring `line` brings back what was hidden, unless it was erased."""
+    """The head was moved. Restoring `line` brings back what was hidden, unless it was erased.
+
+    After a `forget` going to the `move` brings back what it only hid.
+    """
 
     preview: MovePreview
     line: LineId | None
     erased: int
     lesson: RecordId | None
+    move: RecordId
+    forget: bool = False
     notes: tuple[str, ...] = ()
 
 

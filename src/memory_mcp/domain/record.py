@@ -31,7 +31,7 @@ from memory_mcp.domain.fields import (
 )
 from memory_mcp.domain.ids import ROOT, BranchName, RecordId, SegmentId, parse_id_time
 from memory_mcp.domain.json_input import JsonValue
-from memory_mcp.domain.normalise import cut, digest, find_hidden_character
+from memory_mcp.domain.normalise import cut, digest, find_hidden_character, put_on_one_line
 from memory_mcp.frozen import frozen
 
 SCHEMA_VERSION: Final = 1
@@ -407,11 +407,8 @@ class Record(FrozenModel):
 
 
 def cut_title(record: Record, chars_max: int) -> str:
-    """What a record is called in one line of so many characters: its title, or else its text.
-
-    Without the mark of a list: whoever shows several puts one of their own before each.
-    """
-    return cut(" ".join((record.title or record.content).split()).removeprefix("- "), chars_max)
+    """What a record is called in one line of so many characters: its title, or else its text."""
+    return cut(put_on_one_line(record.title or record.content), chars_max)
 
 
 def drop_empty(fields: dict[str, Any]) -> dict[str, Any]:

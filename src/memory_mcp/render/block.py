@@ -9,11 +9,10 @@ to the others, one line each in turn.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from typing import Final
+from typing import Final, Literal, get_args
 
 from memory_mcp.domain.limits import CHARS_PER_TOKEN
-from memory_mcp.domain.normalise import cut
-from memory_mcp.domain.outcomes import REASON_SEPARATOR
+from memory_mcp.domain.normalise import cut, put_on_one_line
 from memory_mcp.domain.record import Record
 from memory_mcp.fence import CLOSE, OPEN, disarm, enclose
 from memory_mcp.frozen import frozen, mutable
@@ -24,7 +23,6 @@ _LINE_CHARS_MIN: Final = 72
 """What is shown of a text that must be cut for want of room."""
 _MEMORY_CHARS_MIN: Final = 100
 """The room that the lines around the memories must leave for them."""
-_ITEM: Final = "- "
 
 Cost = Callable[[str], int]
 Marker = Callable[[Record], str]
@@ -173,21 +171,33 @@ class Section:
     chars_max: int = LINE_CHARS_MAX
 
 
-@frozen
+LineForm = Literal["whole", "short", "shortest"]
+"""How much the budget line says: for want of room only how many memories are left."""
+
+
+@mutable
 class BudgetLine:
     """The line that says what was used, how many memories are left and where to go on from.
 
-    `since` is the token by which a later call asks what has changed.
+    `since` is the token by which a later call asks what has changed. The `repeating` ones of the
+    total are not left out: the block says what they say.
     """
 
     total: int
     since: str = ""
+    repeating: int = 0
 
-    def line(self, used: int, budget: int, shown: int, *, short: bool = False) -> str:
+    def count_left_out(self, shown: int) -> int:
+        """How many memories the block does not show."""
+        return max(0, self.total - self.repeating - shown)
+
+    def line(self, used: int, budget: int, shown: int, form: LineForm = "whole") -> str:
         """`412 of 500 tokens, 88 more: search_memories. since=r12-0199f0c27d4ecc1-5b2e09d4-88`."""
-        if short:
-            return f"{used} of {budget} tokens."
-        more = max(0, self.total - shown)
+        more = self.count_left_out(shown)
+        if form == "shortest":
+            return f"{more or 'nothing'} more."
+        if form == "short":
+            return f"{used} of {budget} tokens{f', {more} more' if more else ''}."
         rest = f"{more} more: search_memories" if more else "nothing left out"
         since = f" since={self.since}" if self.since else ""
         return f"{used} of {budget} tokens, {rest}.{since}"
@@ -198,8 +208,7 @@ class _Frame:
     """Which of the lines around the memories have room, and how much the time takes."""
 
     now_chars: int
-    figure: bool = False
-    short: bool = False
+    figure: LineForm | None = None
     now: bool = False
     user: bool = False
 
@@ -213,20 +222,19 @@ class _Frame:
             return enough
 
         if figure:
-            self.figure = fits(len(figure.line(budget, budget, 0)))
-            self.short = not self.figure
-            self.figure |= self.short and fits(len(figure.line(budget, budget, 0, short=True)))
+            forms = (f for f in get_args(LineForm) if fits(len(figure.line(budget, budget, 0, f))))
+            self.figure = next(forms, None)
         self.now = fits(self.now_chars)
         self.user = fits(len(user))
         return left
 
     def render_figure(
-        self, figure: BudgetLine, lines: Sequence[str], budget: int, shown: int
+        self, figure: BudgetLine, form: LineForm, lines: Sequence[str], budget: int, shown: int
     ) -> str:
         """The figure counts itself, and of the time the longest, so that no day changes it."""
         used = sum(len(line) + 1 for line in lines) + (self.now_chars + 1) * self.now + len(CLOSE)
-        length = len(figure.line(budget, budget, shown, short=self.short)) + 1
-        return figure.line(-(-(used + length) // CHARS_PER_TOKEN), budget, shown, short=self.short)
+        length = len(figure.line(budget, budget, shown, form)) + 1
+        return figure.line(-(-(used + length) // CHARS_PER_TOKEN), budget, shown, form)
 
 
 @frozen
@@ -279,18 +287,20 @@ def render_context(
     listings = [_make_listing(section, seen, mark) for section in filling]
     rest = fill_listings(listings, left)
     lines += [*([user] if frame.user else []), *first, *rest]
+    pairs = zip(filling, listings, strict=True)
+    records_shown = sum(len(each.shown) for section, each in pairs if not section.facts)
     if figure and frame.figure:
-        pairs = zip(filling, listings, strict=True)
-        records_shown = sum(len(each.shown) for section, each in pairs if not section.facts)
-        lines.append(frame.render_figure(figure, lines, budget_tokens, records_shown))
+        line = frame.render_figure(figure, frame.figure, lines, budget_tokens, records_shown)
+        lines.append(line)
     # disarmed at once: a fence that is split over two lines or fields reads as one
     text = enclose("\n".join([*lines[1:], *([now] if frame.now and now else [])]))
     shown = sum(len(each.shown) for each in (*firm, *listings))
+    unshown = sum(len(each.lines) for each in (*firm, *listings)) - shown
     return Block(
         text=text,
         tokens=count_tokens(text),
         shown=shown,
-        left_out=sum(len(each.lines) for each in (*firm, *listings)) - shown,
+        left_out=figure.count_left_out(records_shown) if figure else unshown,
         since=figure.since if figure else "",
     )
 
@@ -315,13 +325,4 @@ def render_line(record: Record) -> str:
     """What a record says, with its title, on one line and without our fence."""
     repeats = record.content.casefold().startswith(record.title.casefold())
     title = "" if repeats else f"{record.title}: "
-    return disarm(" ".join((title + _flatten(record.content)).split()))
-
-
-def _flatten(text: str) -> str:
-    """A list loses its dashes; a decision is joined to its reason by a dash."""
-    lines = [line.strip() for line in text.strip().split("\n")]
-    if all(line.startswith(_ITEM) for line in lines):
-        return " \u00b7 ".join(line.removeprefix(_ITEM) for line in lines)
-    decided, found, reason = text.rpartition(REASON_SEPARATOR)
-    return f"{decided.rstrip().removesuffix('.')} \u2014 {reason}" if found else text
+    return disarm(" ".join(f"{title}{put_on_one_line(record.content)}".split()))

@@ -81,6 +81,8 @@ Readable = Block | HeadReport | Profile | LineHistory | Record | CheckpointDetai
 
 _TITLE_CHARS_MAX: Final = 100
 _TITLES_MAX: Final = 20
+_BRANCHES_MAX: Final = 3
+"""Branches named of those that hold on to what was hidden on another one."""
 _SUMMARY_CHARS_MAX: Final = 200
 _SHOWN_CHARS_MAX: Final = 400
 """How much of another memory is repeated: enough to tell what it says."""
@@ -372,18 +374,23 @@ def _describe_approval(checkpoint_id: str) -> str:
 
 def _render_backtrack(outcome: Backtracked | MovePreview | MoveAborted) -> Fields:
     match outcome:
-        case Backtracked(preview, line, erased, lesson, notes):
+        case Backtracked(preview, line, erased, lesson):
             goal = "restored" if preview.restores else "backtrackedTo"
             reached: Fields = {goal: preview.restores or preview.target or preview.join or "start"}
+            hidden, titles = preview.hides, preview.titles
+            if outcome.forget:
+                hidden = preview.hides_only
+                titles = [title for title in titles if title not in preview.erases_titles]
             return _answer(
                 _describe_move(outcome),
-                notes,
+                outcome.notes,
                 **reached,
-                hidden=preview.hides,
-                titles=list(preview.titles),
+                hidden=hidden,
+                titles=list(titles),
                 again=preview.brings,
                 line=line if preview.leaves else None,
                 erased=erased,
+                erasedTitles=list(preview.erases_titles) if outcome.forget else [],
                 lessonId=lesson,
             )
         case MovePreview(token=token):
@@ -408,12 +415,18 @@ def _describe_move(moved: Backtracked) -> str:
         goal = f"Restored {preview.restores}"
     else:
         goal = f"Back at {_name_goal(preview)}"
-    if erased:
-        fate = f"{pluralise(erased, 'record', 'records')} erased"
-    else:
-        fate = f"{pluralise(preview.hides)} hidden"
-    again = f", {pluralise(preview.brings)} back in force" if preview.brings else ""
     back = ""
+    if not moved.forget:
+        fate = f"{pluralise(preview.hides)} hidden"
+    else:
+        fate = f"{pluralise(erased, 'record', 'records')} erased"
+        if preview.hides_only:
+            stay = ", ".join(preview.stays_on[:_BRANCHES_MAX]) or "another line"
+            which = "it stays" if preview.hides_only == 1 else "they stay"
+            fate += f", {pluralise(preview.hides_only)} hidden here ({which} on {stay})"
+            step = address(name_step("backtrack", to=moved.move), "`memory-mcp undo`")
+            back = f" To bring back what is only hidden: {step}."
+    again = f", {pluralise(preview.brings)} back in force" if preview.brings else ""
     if moved.line and preview.leaves:
         back = f" To return to what was left, backtrack to {moved.line!r}."
     if preview.takes_back:

@@ -18,9 +18,10 @@ _CONSOLIDATION_CHARS_MAX: Final = 640
 """It sums up a session, so it may be as long as two memories."""
 
 _LABEL_WORDS_MAX: Final = 3
-"""A checkpoint with a shorter summary takes no line from a fact."""
+"""An earlier checkpoint with a shorter summary takes no line from a fact."""
 
 _PHASE: Final = ":phase"
+_CLOSEOUT: Final = ":closeout"
 _ISSUES: Final = ":issues"
 
 
@@ -106,15 +107,29 @@ def select_open_issues(closeouts: Sequence[Record]) -> list[Record]:
 
 
 def drop_bookkeeping(records: Sequence[Record]) -> list[Record]:
-    """Leave out closeouts that only repeat what a checkpoint says; issues stay.
-
-    So does a checkpoint whose summary is more than a label, such as "Auth". In which phase the
-    project is stands above the sections.
-    """
+    """Leave out what a closeout lists beside its issues, and in which phase the project is."""
     return [
         r
         for r in records
         if (r.kind != "closeout" or r.key.endswith(_ISSUES))
         and not (r.kind == "event" and r.key.endswith(_PHASE))
-        and (r.kind != "checkpoint" or len(r.content.split()) > _LABEL_WORDS_MAX)
     ]
+
+
+def count_repeating(records: Sequence[Record]) -> int:
+    """How many only repeat what stands above the sections or what a checkpoint says."""
+    repeating = {"closeout": _CLOSEOUT, "event": _PHASE}
+    return sum(r.key.endswith(repeating[r.kind]) for r in records if r.kind in repeating)
+
+
+def rank_newest(records: Sequence[Record]) -> list[Record]:
+    """The pinned and the important first; last the earlier checkpoints with a mere label ("Auth").
+
+    The last checkpoint says how far the project is, however few words that takes.
+    """
+    checkpoints = [r for r in records if r.kind == "checkpoint"]
+    last = max((r.id for r in checkpoints), default="")
+    labels = {
+        r.id for r in checkpoints if r.id != last and len(r.content.split()) <= _LABEL_WORDS_MAX
+    }
+    return sorted(records, key=lambda r: (r.id not in labels, r.pinned, r.importance), reverse=True)

@@ -52,15 +52,18 @@ async def load_bearing(
     And all records of these pairs. The given ones need not be stored.
     """
     stating = [record for record in records if states_truth(record)]
-    outlines = {record.id: pack_outline(record) for record in stating}
+    outlines: dict[RecordId, bytes] = {}
     homes: dict[RecordId, MemoryBank] = {}
     rivals: dict[RecordId, set[RecordId]] = {record.id: set() for record in stating}
     for reach in workspace.reaches:
         bank = workspace.bank_of(reach)
+        outlines |= await bank.index.outlines([r.id for r in stating if r.scope.reach == reach])
         for record_id, found in (await _find_rivals(bank, reach, stating, view)).items():
             rivals[record_id].update(found)
             outlines |= {id_: each.fields.outline for id_, each in found.items()}
             homes |= dict.fromkeys(found, bank)
+    # to read a text for its outline takes longer than all else
+    outlines |= {r.id: pack_outline(r) for r in stating if r.id not in outlines}
     pairs = _select_bearing(rivals, outlines)
     known = {record.id: record for record in stating}
     bearing = frozenset[RecordId]().union(*pairs) - known.keys()

@@ -14,9 +14,13 @@ from memory_mcp.domain.ids import (
     MAIN,
     BranchName,
     CheckpointId,
+    LineId,
     RecordId,
     SegmentId,
     find_by_part,
+    make_line_id,
+    make_unique_name,
+    parse_id_time,
 )
 from memory_mcp.domain.timeline import Checkpoint, Line, Timeline
 from memory_mcp.errors import AmbiguousIdError, InvalidRequestError, UnknownTargetError
@@ -113,8 +117,10 @@ def require_branch(timeline: Timeline, branch: BranchName, step: str = "") -> No
         )
 
 
-def plan_by_name(timeline: Timeline, branch: BranchName, to: str) -> BacktrackPlan | None:
-    """The plan for a checkpoint on the branch by its whole id, a join to take back, or `start`.
+def plan_by_name(
+    timeline: Timeline, branch: BranchName, to: str
+) -> BacktrackPlan | RestorePlan | None:
+    """The plan for a checkpoint on the branch by its whole id, a move to take back, or `start`.
 
     None for whatever else `to` may mean: `plan_backtrack` looks for that among all there is.
     """
@@ -122,7 +128,7 @@ def plan_by_name(timeline: Timeline, branch: BranchName, to: str) -> BacktrackPl
     if wanted.lower() == START:
         return _plan_back_to(timeline, branch, None)
     if wanted in timeline.moves:
-        return _plan_before_join(timeline, branch, wanted)
+        return _plan_before_join(timeline, branch, wanted) or plan_rest(timeline, branch, wanted)
     if wanted not in timeline.checkpoints:
         return None
     found = next((c for c in reversed(timeline.valid(branch)) if c.id == wanted), None)
@@ -250,31 +256,17 @@ def find_phase_repetition(
 ) -> PhaseRepetition | None:
     """The repetition, if the branch has sealed this phase or a later one, and not `elsewhere`.
 
-    Whoever went back to the checkpoint of the phase is redoing it, and may seal it again.
+    Whoever went back to the checkpoint of the phase has it sealed behind them: a phase is redone
+    from before its checkpoint.
     """
     valid = [c for c in timeline.valid(branch) if c.id not in elsewhere]
     sealed = [c for c in valid if c.phase is not None and c.phase >= phase]
     if not sealed:
         return None
-    if _stands_at(timeline, branch, valid[-1]):
-        sealed = [c for c in sealed if c.phase != phase]
-        if not sealed:
-            return None
     same = [c for c in sealed if c.phase == phase]
     first = valid.index(sealed[0])
     return PhaseRepetition(
         phase, (same or sealed)[-1], redo_from=valid[first - 1].id if first else START
-    )
-
-
-def _stands_at(timeline: Timeline, branch: BranchName, checkpoint: Checkpoint) -> bool:
-    """Whether a backtrack led the branch to this checkpoint.
-
-    Sealing it opened a segment in the same place, but by the checkpoint's own move.
-    """
-    tips = [timeline.segments[tip] for tip in timeline.tips(branch) if tip in timeline.segments]
-    return checkpoint.branch == branch and any(
-        tip.parents == checkpoint.seals and tip.move != checkpoint.move for tip in tips
     )
 
 
@@ -310,6 +302,22 @@ def _plan_before_join(timeline: Timeline, branch: BranchName, move: str) -> Back
                 join=opened.move,
             )
     return None
+
+
+def plan_rest(timeline: Timeline, branch: BranchName, move: str) -> RestorePlan | None:
+    """Back onto what this move hid and did not erase; None if the branch gave up nothing by it.
+
+    Another branch holds such a line, so it was not left: its name leads nowhere, the move's does.
+    """
+    gone = timeline.given_up.get(RecordId(move))
+    rest = gone.segments - timeline.forgotten if gone and gone.branch == branch else None
+    opened = next((s for s in timeline.segments.values() if s.move == move), None)
+    if not rest or opened is None or move in timeline.undone:
+        return None
+    at = parse_id_time(opened.move)
+    name = make_unique_name(make_line_id(at), timeline.lines)
+    line = Line(id=LineId(name), tips=timeline.newest(rest), branch=branch, move=opened.move, at=at)
+    return plan_restore(timeline, branch, line)
 
 
 def plan_restore(timeline: Timeline, branch: BranchName, line: Line) -> RestorePlan:
