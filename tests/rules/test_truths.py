@@ -435,6 +435,10 @@ def test_a_question_tells_that_two_statements_are_about_one_thing(
         ("worker timeout", "The worker timeout is 30 seconds.",
          "The API timeout was raised to 60 seconds."),
         ("how long is the act?", "The act runs 70 minutes.", "The act is fun, all 58 minutes."),
+        ("what does the portal run on?", "The old portal runs on PHP.",
+         "The new portal runs on Go now."),
+        ("wer leitet die Imkerei?", "Marta leitet die Imkerei Nord.",
+         "Marta leitet die Imkerei Süd nicht mehr."),
     ],
 )  # fmt: skip
 def test_a_question_makes_no_one_thing_of_two(question: str, old: str, new: str) -> None:
