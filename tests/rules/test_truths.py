@@ -36,6 +36,21 @@ from memory_mcp.text.truths import (
 )
 
 OUTDATES: Final = [
+    # a name of a tool that is another word, too, where it is the name
+    ("The importer is written in Go.", "Migrated the importer to Rust."),
+    ("The importer is written in go.", "Migrated the importer to Rust."),
+    ("We use Express for the API.", "We switched the API to Fastify."),
+    ("We use express.", "Switched to Fastify."),
+    ("The database is oracle.", "Upgraded to PostgreSQL 16."),
+    ("Minimum Node is 18.", "Bumped minimum Node to 22."),
+    # what is no longer done with it is what was said
+    ("We mail backups to Ann.", "We no longer mail backups."),
+    ("Contracts are scanned by Ida.", "We no longer scan contracts."),
+    ("Photos live in S3.", "We no longer store photos in S3."),
+    ("Wir drucken Tickets im Büro.", "Wir drucken keine Tickets mehr."),
+    ("The exam is in lecture hall A.", "The exam is now in lecture hall B."),
+    ("The unit tests of the gear sensor run on QEMU.",
+     "We no longer run the gear sensor's unit tests on QEMU, Renode does that."),
     # one value stands where another one stood
     ("The repo uses yarn.", "The repo uses pnpm."),
     ("My dentist is Dr Okafor.", "My dentist is Dr Lindqvist."),
@@ -109,6 +124,40 @@ OUTDATES: Final = [
 ]  # fmt: skip
 
 INDEPENDENT: Final = [
+    # no names of tools
+    ("Never let the pumps go below 20 percent.", "Bumped Python to 3.13."),
+    ("Check the anchor for rust every month.", "Bumped Python to 3.13."),
+    ("Visitors express interest by mail.", "Upgraded to Fastify 5."),
+    ("The oracle bee hive is the one near the chapel.", "Upgraded to PostgreSQL 16."),
+    ("The chef of the canteen is Luc.", "Switched to Ansible."),
+    ("Sound descriptions are stripped of square brackets.", "Switched to Stripe."),
+    ("go faster", "Switched to Rust."),
+    ("Das Signal ist rot.", "Wir sind auf Slack umgestiegen."),
+    ("We use go, and react fast.", "Switched to Vue."),
+    # a tool's version is nothing of what another one is
+    ("Svelte 5 with runes; stores are only left in legacy/.", "Upgraded to Vue 4."),
+    ("We never go past 3 retries.", "Bumped Python to 3.13."),
+    ("The importer is written in Perl.", "Migrated the exporter to Rust."),
+    # counts of two things
+    ("Staging has three fake pens.", "Staging was upgraded to 8 cores."),
+    (
+        "Staging is a container park in Bergen with three fake pens.",
+        "Staging was moved from room 2 to room 5.",
+    ),
+    # something else is done with it
+    ("Backups are encrypted with age.", "We no longer mail backups."),
+    ("Tests live in spec/.", "We no longer skip tests."),
+    ("Vouchers are valid for three years.", "We don't print vouchers any more."),
+    ("Logs are rotated every night.", "We stopped mailing logs."),
+    ("Proben werden nach Charge beschriftet.", "Wir frieren Proben nicht mehr ein."),
+    ("Exports are named by title.", "We don't run nightly exports any more."),
+    # siblings by a letter, and by an option
+    (
+        "Graves in section A are leased for 25 years.",
+        "Graves in section B are leased for 15 years.",
+    ),
+    ("The CLI prints JSON with --json.", "The CLI prints YAML with --yaml."),
+    ("Sorting is by date with sort=date.", "Sorting is by name with sort=name."),
     ("The invoice service listens on port 8081.", "The tax service listens on port 8082."),
     ("Releases are cut on Tuesday.", "Firmware releases are now cut on Thursday."),
     ("Staging runs three replicas.", "Production runs twelve replicas."),
@@ -386,6 +435,10 @@ def test_a_question_tells_that_two_statements_are_about_one_thing(
         ("worker timeout", "The worker timeout is 30 seconds.",
          "The API timeout was raised to 60 seconds."),
         ("how long is the act?", "The act runs 70 minutes.", "The act is fun, all 58 minutes."),
+        ("what does the portal run on?", "The old portal runs on PHP.",
+         "The new portal runs on Go now."),
+        ("wer leitet die Imkerei?", "Marta leitet die Imkerei Nord.",
+         "Marta leitet die Imkerei Süd nicht mehr."),
     ],
 )  # fmt: skip
 def test_a_question_makes_no_one_thing_of_two(question: str, old: str, new: str) -> None:

@@ -29,6 +29,21 @@ async def test_a_newer_value_is_reported_with_what_to_call(settings: Settings, e
     assert "update_memory" in told["message"]
 
 
+async def test_what_to_call_is_said_once_for_several(settings: Settings, era: Era) -> None:
+    """Each memory is named, and one sentence says what to do if it holds too."""
+    async with agent(settings, era) as client:
+        olds = [
+            await add(client, "The importer is written in Perl."),
+            await add(client, "The importer is a Perl script."),
+        ]
+        told = await call(client, "add_memory", content="The importer is now in TypeScript.")
+
+    assert sorted(_similar(told)) == sorted((old, "outdated") for old in olds)
+    assert all(f"It contradicts {old}" in told["message"] for old in olds)
+    assert told["message"].count("what still holds of it") == 1
+    assert "a part of one of them does" in told["message"]
+
+
 async def test_a_receipt_orders_nobody_to_merge_what_is_only_near(
     settings: Settings, era: Era
 ) -> None:

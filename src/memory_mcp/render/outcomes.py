@@ -97,28 +97,40 @@ _JUDGE: Final = (
 )
 _RIVALS: Final = {
     "outdated": (
-        "It contradicts {0} ({1}), which stays and is shown as outdated. If both hold, or a part "
-        "of that one does, call {2} with what still holds of it; otherwise nothing is to do."
+        "It contradicts {0} ({1}), which stays and is shown as outdated where both are found.",
+        (
+            "If both hold, or a part of {3} does, call {0} with what still holds of it; otherwise "
+            "nothing is to do."
+        ),
     ),
     "disputed": (
-        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay. {4} "
-        "the wrong one: that one with {2}, or this one with {3}."
+        "It contradicts {0} ({1}), and nothing says which of the two is right; both stay.",
+        "{2} the wrong one: {3} with {0}, or this one with {1}.",
     ),
     "beside": (
-        "{0} says otherwise ({1}), and both hold from now on. If one is wrong, correct that one "
-        "with {2}, or this one with {3}."
+        "{0} says otherwise ({1}), and both hold from now on.",
+        "If one is wrong, correct {3} with {0}, or this one with {1}.",
     ),
     "scope of user": (
-        "It contradicts {0} ({1}), which the user keeps for every project: in this one the new one "
-        "holds and that one is shown as outdated, in the others it stays. Nothing is to do."
+        (
+            "It contradicts {0} ({1}), which the user keeps for every project: in this one the new "
+            "one holds and that one is shown as outdated, in the others it stays."
+        ),
+        "Nothing is to do.",
     ),
     "scope of project": (
-        "It contradicts {0} ({1}), which holds in this project: here the new one is shown as "
-        "outdated, in the others it holds. If it is to hold here too, give the same text to {2}; "
-        "otherwise nothing is to do."
+        (
+            "It contradicts {0} ({1}), which holds in this project: here the new one is shown as "
+            "outdated, in the others it holds."
+        ),
+        "If it is to hold here too, give the same text to {0}; otherwise nothing is to do.",
     ),
-    "elsewhere": "Beside it, {0} does not stand on this commit ({1}), and stays as it is.",
+    "elsewhere": (
+        "Beside it, {0} does not stand on this commit ({1}), and stays as it is.",
+        "",
+    ),
 }
+"""What is said of each rival, and what to call: once, however many there are."""
 _KNOWN: Final = (
     "Known already, so no memory was written. If it is not what content says, repeat with other "
     "words, or with {} to replace that one."
@@ -301,14 +313,29 @@ def _describe_effects(added: MemoryAdded) -> Iterator[str]:
             address(": tell the user if that may surprise them", ""),
             name_step("update_memory", memory_id=added.record.id, content=right),
         )
-    correct = address("Ask the user, then correct", "Correct")
-    this = name_step("update_memory", memory_id=added.record.id, content=...)
+    rivals: dict[str, list[SimilarMemory]] = {}
     for each in added.similar:
         if each.relation != "similar":
-            that = name_step("update_memory", memory_id=each.record.id, content=...)
             of = f" of {each.record.scope.reach}" if each.relation == "scope" else ""
-            sentence = _RIVALS[f"{each.relation}{of}"]
-            yield sentence.format(name_id(each.record.id), each.reason, that, this, correct)
+            rivals.setdefault(f"{each.relation}{of}", []).append(each)
+    for relation, each_of_them in rivals.items():
+        yield from _describe_rivals(added.record, relation, each_of_them)
+
+
+def _describe_rivals(
+    record: Record, relation: str, rivals: Sequence[SimilarMemory]
+) -> Iterator[str]:
+    """What each contradicts, and then what to call if both hold."""
+    claim, advice = _RIVALS[relation]
+    for each in rivals:
+        yield claim.format(name_id(each.record.id), each.reason)
+    one = rivals[0].record.id if len(rivals) == 1 else ...
+    that = name_step("update_memory", memory_id=one, content=...)
+    this = name_step("update_memory", memory_id=record.id, content=...)
+    correct = address("Ask the user, then correct", "Correct")
+    if advice:
+        which = "that one" if len(rivals) == 1 else "one of them"
+        yield advice.format(that, this, correct, which)
 
 
 def _render_redactions(redactions: Sequence[Redaction]) -> list[Fields]:

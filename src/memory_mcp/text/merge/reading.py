@@ -234,6 +234,8 @@ class _Reader:
                 self.after_copula = self.set_off = True
                 self.past = self.past or (role == "past copula" and not self.subordinate)
                 self._begin_predicate()
+            case "article" if self.words and _is_label(tokens, at):
+                self._add(token.folded, "name", token.text)
             case "article":
                 self.article = token.folded
             case "dropped":
@@ -304,6 +306,12 @@ def _find_role(folded: str) -> _Role | None:
     if folded in _MARKS:
         return "mark"
     return "and" if folded in words("ands") else None
+
+
+def _is_label(tokens: Sequence[Token], at: int) -> bool:
+    """Whether what looks like an article is a name: "section A", but not "THIS IS A TEST"."""
+    around = (*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2])
+    return tokens[at].text == "A" and any(each.text != each.text.upper() for each in around)
 
 
 @lru_cache(maxsize=_STEMS_KEPT)

@@ -5,6 +5,7 @@ changed is no value of the kind that was stated.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
 from memory_mcp.patterns import compile_later
@@ -88,16 +89,14 @@ def _changes_by_now_alone(frame: Frame) -> bool:
 def count_other_things(old: Frame, new: Frame) -> bool:
     """Whether their figures are of two things: the version of one, and that or a count of another.
 
-    "Postgres 14" is no rival of "Kubernetes 1.31", nor are "3 nodes".
+    "Postgres 14" is no rival of "Kubernetes 1.31", nor are "3 nodes"; nor is "room 2" of "3 beds".
     """
     ours, theirs = _list_counted(new), _list_counted(old)
-    apart = [
-        (mine, its)
-        for mine in ours
-        for its in theirs
-        if mine[0] != its[0] and all((mine[0], its[0])) and (mine[1] or its[1])
-    ]
-    return bool(ours and theirs) and len(apart) == len(ours) * len(theirs)
+    known = [*ours, *theirs] if ours and theirs else ()
+    versions = [each for each in ours if each & families().keys()]
+    if known and versions == ours and not any(each & old.about for each in ours):
+        return True  # of a tool that the old one does not name
+    return bool(known) and all(known) and not any(mine & its for mine in ours for its in theirs)
 
 
 def name_other_kinds(old: Frame, new: Frame) -> bool:
@@ -111,20 +110,28 @@ def name_other_kinds(old: Frame, new: Frame) -> bool:
     )
 
 
-def _list_counted(frame: Frame) -> list[tuple[str, bool]]:
-    """Of what each figure without a unit is, and whether it is its version; "": nobody knows."""
-    found: list[tuple[str, bool]] = []
+def _list_counted(frame: Frame) -> list[frozenset[str]]:
+    """Of what each figure without a unit is: "room 2", "2 rooms"; nothing: nobody knows."""
     said = frame.words
-    for before, word, follows in zip((None, *said), said, (*said[1:], None), strict=False):
-        if word.kind != "value" or word.dimension != "count":
-            continue
-        if before and _names(before) and not (word.set_off or word.article):
-            found.append((before.key, True))
-        elif follows and _is_counted(follows):
-            found.append((follows.key, False))
-        else:
-            found.append(("", False))
-    return found
+    return [
+        _find_counted(said, at)
+        for at, word in enumerate(said)
+        if word.kind == "value" and word.dimension == "count"
+    ]
+
+
+def _find_counted(said: Sequence[Word], at: int) -> frozenset[str]:
+    before = said[at - 1] if at else None
+    tied = before is not None and not (said[at].set_off or said[at].article)
+    if before and tied and _names(before):
+        return frozenset({before.key})
+    if counted := frozenset(word.key for word in takewhile(_is_counted, said[at + 1 :])):
+        return counted
+    if before and tied and before.kind == "word":
+        return frozenset({before.key})
+    changed = said[at - 2] if at > 1 and tied else None  # "bumped Python to 3.13"
+    led = before is not None and before.key in words("words", "targets")
+    return frozenset({changed.key}) if changed and led and _names(changed) else frozenset()
 
 
 def _names(word: Word) -> bool:

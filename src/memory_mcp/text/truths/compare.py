@@ -10,7 +10,7 @@ A mark hides nothing, so a yes is given more often than two memories become one 
 
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
@@ -458,9 +458,12 @@ def _changes_two_things(old: Frame, slot: Slot) -> bool:
 
 
 def _tells_two_things(slot: Slot) -> bool:
-    """Whether each side is a thing and what limits it: "keys on the 1st", "logs on the 15th"."""
+    """Whether each side is a thing and what limits it: "keys on the 1st", "JSON with --json"."""
     if slot.old[0].key == slot.new[0].key:
         return False
+    options = [{word.key for word in side if _is_option(word)} for side in (slot.old, slot.new)]
+    if all(options) and options[0].isdisjoint(options[1]) and len(slot.old) > 1:
+        return True
     if all(
         len(side) > 1 and side[0].kind in ("verb", "word") and side[1].kind == "preposition"
         for side in (slot.old, slot.new)
@@ -468,6 +471,11 @@ def _tells_two_things(slot: Slot) -> bool:
         return True
     ends = [_split_at_scope(side) for side in (slot.old, slot.new)]
     return all(ends) and ends[0] != ends[1]
+
+
+def _is_option(word: Word) -> bool:
+    """Whether it chooses one of several that a command can do: "--json", "sort=date"."""
+    return word.kind == "identifier" and (word.text.startswith("-") or "=" in word.text)
 
 
 def _split_at_scope(side: Sequence[Word]) -> str:
@@ -577,7 +585,7 @@ def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> Outdates | Re
 
     What it says is over for something of its own ends only what the old sentence says of that.
     """
-    if not new.changes or _ends_elsewhere(old, new):
+    if not new.changes or _ends_elsewhere(old, new) or not _tells_of_act(old, new):
         return None
     topic = new.topic
     figures = frozenset[str]().union(*old.values.values())
@@ -585,6 +593,9 @@ def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> Outdates | Re
     if whole and not topic and any(w.kind == "value" for w in old.words[old.predicate :]):
         return Related("a figure of what is over")
     over = new.ended & ((old.about | figures) - (frozenset() if whole else old.subject))
+    often = old.values.get("often", frozenset())
+    if new.ended - old.about and new.unused and not _has_name(old, over - often):
+        return None  # of a part of its kind: "nightly exports"
     named = over and (len(shared | over) > 1 or _has_name(old, over) or old.keys[-1] in over)
     if not (whole or named):
         return _find_changed_name(old, new)
@@ -592,6 +603,20 @@ def _find_ended(old: Frame, new: Frame, shared: frozenset[str]) -> Outdates | Re
     if listed & (over | topic) and listed - over - topic:
         return Related(f"of several, {_show(old, over)} is over")
     return Outdates(f"it says that {_show(old, over)} is over")
+
+
+def _tells_of_act(old: Frame, new: Frame) -> bool:
+    """Whether what is no longer done is what the old one says, if the new one says such a thing.
+
+    "We no longer mail backups" says nothing of where backups lie. Either the same is done with the
+    same, or all that the new one names is named: "store photos in S3", "photos live in S3".
+    """
+    done = new.undone
+    if not done:
+        return True
+    named = new.about - {done}
+    same = done in old.keys and bool(new.ended & old.about - {done})
+    return same or (len(named) > 1 and named <= old.about)
 
 
 def _find_changed_name(old: Frame, new: Frame) -> Outdates | None:
@@ -627,7 +652,7 @@ def _is_same_stem(one: str, other: str) -> bool:
 
 def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth | None:
     """The verdict on sentences of other skeletons, by what they are about and by their values."""
-    kinds = _find_other_values(old, new)
+    kinds = _find_rival_kinds(old, new)
     same = _has_same_subject(old, new, shared) and not has_other_head(old, new)
     if siblings := find_siblings(old, new, _list_value_words(kinds, (old, new))):
         same_matter = len(shared) > 1 or (new.changes and shared)
@@ -647,6 +672,19 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
     if new.changes and (shared or kinds):
         return Related("it says that something changed")
     return Related("they speak of the same") if len(shared) > 1 else None
+
+
+def _find_rival_kinds(old: Frame, new: Frame) -> list[str]:
+    """The kinds of which both have a value, where the new one may speak of what has the old one.
+
+    A sentence that names nothing but its value says of a name alone nothing. One that tells of a
+    version speaks of that tool; of another one only in the place of what has the name of its kind.
+    """
+    kinds = _find_other_values(old, new)
+    if not kinds or not is_elliptical(new) or _list_changed(new):
+        return kinds
+    versions = new.words[0].key in words("words", "upgrades") and not _has_name_of_kind(old)
+    return [kind for kind in kinds if kind != "name" and not (versions and kind in new.families)]
 
 
 def _list_value_words(kinds: Sequence[str], frames: Sequence[Frame]) -> frozenset[str]:
@@ -722,7 +760,10 @@ def _has_name(old: Frame, keys: frozenset[str]) -> bool:
 
 
 def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
-    if is_elliptical(new) or (is_elliptical_we(new) and _has_name_of_kind(old)):
+    if is_elliptical(new):
+        changed = _list_changed(new)
+        return not changed or bool(changed & old.about) or _has_name_of_kind(old)
+    if is_elliptical_we(new) and _has_name_of_kind(old):
         return True
     if old.subject and old.values.get("name", frozenset()) & new.about:
         return bool(old.subject & new.about)
@@ -730,6 +771,17 @@ def _has_same_subject(old: Frame, new: Frame, shared: frozenset[str]) -> bool:
         own = new.subject and not new.subject & old.about
         return old.subject <= (new.about - _find_targets(new) if own else new.about)
     return bool(shared) and len(shared) >= _SHARED_MIN * len(old.about - _find_value_words(old))
+
+
+def _list_changed(frame: Frame) -> frozenset[str]:
+    """What a sentence without a subject names as changed: "bumped Python to 3.13".
+
+    "Switched to Rust", which is read as "use Rust", names nothing.
+    """
+    if frame.words[0].text == "use":
+        return frozenset()
+    named = takewhile(lambda word: word.kind in (*_NAMED[:2], "word"), frame.words[1:])
+    return frozenset(word.key for word in named)
 
 
 def _has_name_of_kind(frame: Frame) -> bool:
@@ -761,7 +813,8 @@ def has_other_head(old: Frame, new: Frame) -> bool:
     for at, (word, key) in enumerate(zip(new.words, new.keys, strict=True)):
         if key not in old.subject:
             continue
-        if at and not (word.article or word.set_off) and _is_noun(old, new, at - 1):
+        acts = at == 1 and is_elliptical(new)  # "bumped Node to 22"
+        if at and not (acts or word.article or word.set_off) and _is_noun(old, new, at - 1):
             return True
         if at + 1 < len(new.words) and not new.words[at + 1].set_off:
             follows = new.words[at + 1]

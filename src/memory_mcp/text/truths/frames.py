@@ -25,6 +25,7 @@ from memory_mcp.text.merge.reading import (
 from memory_mcp.text.merge.reading import words as merge_words
 from memory_mcp.text.sentences import split_sentences, straighten_quotes
 from memory_mcp.text.tables import load_pattern, load_table, matches, rewrite
+from memory_mcp.text.truths.everyday import names_tool
 from memory_mcp.text.truths.renames import Rename, find_rename
 from memory_mcp.words.dates import split_day
 
@@ -76,15 +77,29 @@ class Frame:
         """How often it says no."""
         return len(self.sentence.words) - len(self.words)
 
-    @property
+    @cached_property
     def ended(self) -> frozenset[str]:
-        """The words of what it says is over."""
-        return self._ended[0]
+        """The words of what it says is over; what is no longer done with a thing is none."""
+        return self._ended[0] - {self._act} if self.unused else self._ended[0]
 
     @cached_property
     def topic(self) -> frozenset[str]:
         """For what it says that something is over; empty: for all, or it says no such thing."""
         return _find_topic(self) if self.ended else frozenset()
+
+    @cached_property
+    def undone(self) -> str:
+        """What is no longer done: "mail" of "we no longer mail backups"; "": something is over."""
+        return "" if self._act in words("words", "ending") else self._act
+
+    @property
+    def unused(self) -> bool:
+        """Whether nothing more is done with something: "we no longer use Redis"."""
+        return bool(self._act) and not self.undone
+
+    @cached_property
+    def _act(self) -> str:
+        return _find_act(_fold(self.text))
 
     @cached_property
     def changes(self) -> bool:
@@ -275,7 +290,10 @@ def _find_values(found: Sequence[Word], low: str) -> Mapping[str, frozenset[str]
         elif word.kind == "name" and _names_whom(found, at, german=german):
             values.setdefault("name", set()).add(word.key)
         for part in (word.text.casefold(), *split(word.key)):
-            for family in families().get(part, ()):
+            kinds = families().get(part, frozenset())
+            if not kinds <= words("words", "habits") and not names_tool(found, at, german=german):
+                continue
+            for family in kinds:
                 values.setdefault(family, set()).add(part)
     for kind in ("often", "place"):
         for match in load_pattern("truths", kind).finditer(low):
@@ -344,11 +362,22 @@ def _find_ended(low: str) -> tuple[frozenset[str], bool]:
     named = [_cut_phrase(match.group(match.lastindex or 0).split()) for match in ended]
     before = [_CLAUSES.split(low[: match.start()])[-1].split() for match in over]
     named += [_cut_phrase(each[: -_ENDED_WORDS_MAX - 1 : -1]) for each in before]
-    found = (word.strip(".,;:'") for phrase in named for word in phrase)
-    keys = {each for word in found for each in split(stem(word))}
+    found = (word.strip(".,;:'").removesuffix("'s") for phrase in named for word in phrase)
+    articles = merge_words("articles")  # "no longer run the tests"
+    keys = {each for word in found if word not in articles for each in split(stem(word))}
     little = words("words", "little") | merge_words("dropped") | merge_words("negations")
     ended = frozenset(_synonyms().get(key, key) for key in keys - little)
     return ended, bool(over and ended)
+
+
+def _find_act(low: str) -> str:
+    """The verb of what is no longer done; "" where something is over."""
+    found = load_pattern("truths", "undone").search(low)
+    said = found.group(found.lastindex or 0) if found else ""
+    little = merge_words("dropped") | merge_words("pronouns") | merge_words("copulas")
+    if said in little | _list_stops():
+        return ""
+    return _synonyms().get(stem(said), stem(said))
 
 
 def _cut_phrase(found: Iterable[str]) -> Iterable[str]:

@@ -45,6 +45,8 @@ def find_siblings(old: Frame, new: Frame, values: Collection[str] = ()) -> str:
     """
     if (old.where - new.where and new.where - old.where) or are_exclusive(old, new):
         return "they hold for two that are not the same"
+    if head := _find_replaced_head(old, new):
+        return f"the old {head} and the new one are two"
     found = [
         each
         for each in _list_differences(old, new)
@@ -54,6 +56,26 @@ def find_siblings(old: Frame, new: Frame, values: Collection[str] = ()) -> str:
         one = found[0]
         return f"{_join(one.old)} and {_join(one.new)} are two"
     return ""
+
+
+def _find_replaced_head(old: Frame, new: Frame) -> str:
+    """Of what one says how the old one is, and the other how the new one is; or ""."""
+    for one, other in ((old, new), (new, old)):
+        both = _list_aged(one, "aged") & _list_aged(other, "fresh")
+        if both:
+            return min(both)
+    return ""
+
+
+def _list_aged(frame: Frame, age: str) -> frozenset[str]:
+    """The nouns that stand behind a word for such an age."""
+    ages = words("words", age)
+    pairs = zip(frame.words, frame.words[1:], strict=False)
+    return frozenset(
+        word.key
+        for before, word in pairs
+        if before.text.casefold() in ages and word.kind in _NOUNS and not word.set_off
+    )
 
 
 def are_exclusive(old: Frame, new: Frame) -> bool:
@@ -95,7 +117,10 @@ def _list_differences(old: Frame, new: Frame) -> Iterator[_Difference]:
         gone, come = each.keys - ours, other.keys - theirs
         if gone and come and gone not in seen:
             seen.add(gone)
-            subject = each.in_subject or other.in_subject
+            denied = (
+                each.side == "label" and old.negations != new.negations
+            )  # "no longer release 4"
+            subject = each.in_subject or other.in_subject or denied
             if subject or each.side != "label":
                 both = each.in_subject and other.in_subject
                 yield _Difference(gone, come, subject, both or each.side == "label")
