@@ -232,7 +232,7 @@ def _make_capture(
             return None
     statement = f"{asked} {_finish(said, quotes)}".strip()
     whole = statement.lower()
-    personal = bool(find_facts(statement))
+    personal = bool(find_facts(statement, supposed=True))
     ordered = any(each.ordered for each in marked)
     words_min = _ORDERED_WORDS_MIN if ordered else _STATEMENT_WORDS_MIN
     brief = len(_WORD.findall(statement)) < words_min and not personal
