@@ -21,7 +21,7 @@ from memory_mcp.domain.search import (
 )
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import TURN_TERM, analyse_text
-from memory_mcp.ranking.order import rank_candidates, select_diverse
+from memory_mcp.ranking.order import keep_outstanding, rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
 from memory_mcp.words.table import load_word_table, unpack_meaning
 from memory_mcp.words.terms import extract_terms
@@ -458,3 +458,19 @@ def test_a_meaning_that_nobody_packed_is_damage(packed: bytes) -> None:
     """A broken page of the index may hold anything; its records are there to make it anew."""
     with pytest.raises(IndexDamagedError, match="doctor --reindex"):
         unpack_meaning(packed, load_word_table())
+
+
+def test_what_is_as_near_as_everything_else_does_not_stand_out() -> None:
+    """A model that hardly knows a language finds all of its texts near; what is likely stays."""
+
+    def places(*agreements: float) -> list[RankedCandidate]:
+        ids = [RecordId(str(number)) for number in range(len(agreements))]
+        return [RankedCandidate(id_, a, (), a) for id_, a in zip(ids, agreements, strict=True)]
+
+    flood = places(0.53, *[0.31] * 9, *[0.25] * 10)
+    many = places(*[0.7] * 20)
+    few = places(0.3, 0.3)
+
+    assert keep_outstanding(flood, flood) == flood[:1]
+    assert keep_outstanding(many, many) == many
+    assert keep_outstanding(few, few) == few
