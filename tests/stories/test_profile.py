@@ -87,6 +87,15 @@ async def test_a_place_that_nobody_listed_is_one_where_it_contradicts_another(
     assert "Taken out of the profile: Country: Norway." in new.notes
 
 
+async def test_a_german_word_says_that_somebody_moved_house(workspace: Workspace) -> None:
+    """Nobody "zieht" to a tool, as one "moves" to it."""
+    await say(workspace, "Ich wohne in Bergen.")
+    await say(workspace, "Ich bin im Mai nach Kiruna gezogen.")
+    await say(workspace, "Ich bin nach Hause gezogen.")
+
+    assert await lines(workspace) == ["City: Kiruna"]
+
+
 async def test_what_is_out_of_date_falls_and_what_stands_beside_it_stays(
     workspace: Workspace,
 ) -> None:

@@ -181,6 +181,8 @@ def read_facts(phrase: Phrase, found: re.Match[str], *, holds: bool = True) -> l
     instead = groups.get("instead", "")
     if phrase.field == "city":
         facts = _read_place(value, groups.get("place", ""), moves=phrase.moves)
+        if "house" in groups:  # "gezogen": only people do, and only to a place
+            facts = [replace(fact, supposed=False) for fact in facts]
         if (
             "left" in found.re.groupindex
             and not phrase.holds
