@@ -28,9 +28,11 @@ from memory_mcp.text.profile import (
     build_fact_record,
     build_fact_tombstone,
     find_last_statement,
+    may_contradict,
     order_entries,
     parse_entry,
     plan_profile,
+    read_contradicted,
     read_facts_of_memory,
     suggest_user_scope,
 )
@@ -64,7 +66,7 @@ async def sync_profile(
     facts = read_facts_of_memory(record)
     if record.scope.reach != "user":
         return suggest_user_scope(facts)
-    if not facts and not replaced:
+    if not (facts or replaced or may_contradict(record)):
         return ()
     try:
         return await _update_profile(workspace, record, facts, replaced)
@@ -142,6 +144,10 @@ async def _update_profile(
     workspace: Workspace, record: Record, facts: Sequence[ProfileFact], replaced: Sequence[RecordId]
 ) -> tuple[str, ...]:
     bank, view = workspace.user, _make_view(workspace)
+    stored = await _load_facts(bank, view)
+    sources = dict.fromkeys(id_ for fact in stored for id_ in fact.entry.sources)
+    there = {each.id: each for each in await load_records(bank, list(sources))}
+    facts = (*facts, *read_contradicted(record, facts, stored, there))
     known = [fact for fact in facts if not _is_unknown_zone(fact)]
     notes = tuple(
         f"{fact.value!r} is no time zone that is known here; name one like Europe/Berlin."
@@ -158,7 +164,6 @@ async def _update_profile(
         )
         for fact, tombstone in rejected.items()
     )
-    stored = await _load_facts(bank, view)
     before = [
         fact
         for old in await load_records(bank, list(replaced))

@@ -81,6 +81,17 @@ def test_what_is_taken_back_is_said_and_gone(run: Run, monkeypatch: pytest.Monke
     assert RULE not in run("list")[1]
 
 
+def test_a_session_takes_back_what_it_said_in_the_call_before(run: Run) -> None:
+    """Each call hands in one message, and the session's name says which one was before it."""
+    as_json(run, "capture", "--session", "one", TURNS)
+    again = json.dumps([{"role": "user", "content": "Forget that, I was joking."}])
+    other = as_json(run, "capture", "--session", "another", again)
+    said = as_json(run, "capture", "--session", "one", again)
+
+    assert (other["retracted"], said["retracted"]) == ([], [RULE])
+    assert run("suggestions")[1] == "Nothing waits for your word.\n"
+
+
 def test_a_look_at_the_context_does_not_use_up_the_suggestion(run: Run) -> None:
     """It is the agent's to be named, however often the user looks."""
     as_json(run, "capture", TURNS)

@@ -81,6 +81,37 @@ def test_a_statement_needs_no_mark_and_an_order_behind_a_comma_is_left_out() -> 
     assert captured("put the two functions in one file and run it") == []
 
 
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("I'm colour blind, so red and green look the same, keep that in mind for charts",
+         "The user is colour blind, so red and green look the same."),
+        ("Wir deployen nie freitags, merk dir das fürs nächste Mal", "Wir deployen nie freitags."),
+        ("ich bin farbenblind, denk bei Diagrammen daran", "Ich bin farbenblind."),
+    ],
+)  # fmt: skip
+def test_the_order_to_keep_it_is_no_statement(said: str, statement: str) -> None:
+    """Nor what it is to be kept for: "that" says nothing by itself."""
+    assert captured(said) == [statement]
+    assert captured("keep that in mind for charts") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I moved to Konstanz in spring so my mornings are CET again",
+        "unser Server steht bei Hetzner in Falkenstein",
+        "staging has the password reset mails switched off",
+        "and Henk reviews all alarm rules, always",
+    ],
+)
+def test_where_something_is_and_what_is_always_so_is_a_fact(said: str) -> None:
+    """Said in passing and in no other words of a rule."""
+    (one,) = find_captures([Turn("user", said)])
+    assert one.category in ("fact", "convention")
+    assert captured("unser Build läuft bei jedem Commit", "the tests fail, always") == []
+
+
 def test_what_is_meant_by_a_vague_word_is_taken_along() -> None:
     """From the sentence before it, or from the question to which it answers."""
     assert captured("don't add a dependency without asking me. That goes for all my projects.") == [

@@ -22,7 +22,7 @@ from memory_mcp.domain.search import (
 from memory_mcp.errors import IndexDamagedError
 from memory_mcp.ranking.analysis import TURN_TERM, analyse_text
 from memory_mcp.ranking.evidence import weigh_terms
-from memory_mcp.ranking.order import rank_candidates, select_diverse
+from memory_mcp.ranking.order import keep_outstanding, rank_candidates, select_diverse
 from memory_mcp.ranking.query import Query, parse_query
 from memory_mcp.ranking.related import rank_far
 from memory_mcp.words.table import compare_signs, load_word_table, unpack_meaning
@@ -485,3 +485,19 @@ def test_the_far_words_are_those_nearest_to_any_word_of_a_question() -> None:
         if stem not in question.every
     }
     assert found == sorted(nearness, key=lambda stem: (-nearness[stem], stem))[:400]
+
+
+def test_what_is_as_near_as_everything_else_does_not_stand_out() -> None:
+    """A model that hardly knows a language finds all of its texts near; what is likely stays."""
+
+    def places(*agreements: float) -> list[RankedCandidate]:
+        ids = [RecordId(str(number)) for number in range(len(agreements))]
+        return [RankedCandidate(id_, a, (), a) for id_, a in zip(ids, agreements, strict=True)]
+
+    flood = places(0.53, *[0.31] * 9, *[0.25] * 10)
+    many = places(*[0.7] * 20)
+    few = places(0.3, 0.3)
+
+    assert keep_outstanding(flood, flood) == flood[:1]
+    assert keep_outstanding(many, many) == many
+    assert keep_outstanding(few, few) == few

@@ -33,6 +33,8 @@ SAID = "no, we always squash before merging in this repo, so don't rebase. now f
 RULE = "We always squash before merging in this repo, so don't rebase."
 OTHER = "btw I'm allergic to default exports. fix that?"
 ALLERGY = "The user is allergic to default exports."
+DECIDED = "we decided that the logs are kept in Loki. can you wire it?"
+DECISION = "We decided that the logs are kept in Loki."
 OFFERED = "Kept if you agree: "
 
 
@@ -219,6 +221,45 @@ async def test_the_prompt_that_takes_it_back_is_not_told_of_it() -> None:
     assert await listed(workspace) == []
 
 
+@pytest.mark.parametrize("mode", ["suggest", "auto"])
+async def test_the_next_message_takes_it_back_without_a_transcript(mode: CaptureMode) -> None:
+    """The session knows what it captured last; a message between the two makes it stand."""
+    workspace = at_work(mode)
+    await prompted(workspace, SAID)
+    assert await prompted(workspace, TAKEN_BACK) == ""
+    assert (await prompted(workspace), await listed(workspace), await kept(workspace)) == (
+        "", [], [],
+    )  # fmt: skip
+
+    await prompted(workspace, SAID)
+    assert RULE in await prompted(workspace, "now fix line 3")
+    await prompted(workspace, TAKEN_BACK)
+    await prompted(workspace)
+    stands = await listed(workspace) if mode == "suggest" else await kept(workspace)
+    assert [RULE in line for line in stands] == [True]
+
+
+async def test_what_was_kept_and_said_is_taken_back_by_its_digest() -> None:
+    """Its words are no longer noted once the agent was told of it."""
+    workspace = at_work("auto")
+    await said(workspace, SAID)
+    assert await kept(workspace) != [], "and the agent is told of it"
+    report = await said(workspace, TAKEN_BACK)
+
+    assert report.retracted == (RULE,)
+    assert await kept(workspace) == []
+
+
+async def test_what_another_session_said_last_is_not_taken_back() -> None:
+    """Each takes back its own words."""
+    workspace = at_work()
+    await said(workspace, SAID)
+    other = replace(workspace, caller=replace(workspace.caller, conversation="another"))
+
+    assert (await said(other, TAKEN_BACK)).retracted == ()
+    assert await listed(workspace) == [RULE]
+
+
 async def test_a_look_by_the_user_leaves_it_to_be_named_to_the_agent() -> None:
     """Whoever lists it may decide it, and the agent is told of it all the same."""
     workspace = at_work()
@@ -305,6 +346,50 @@ async def test_a_suggestion_of_a_left_line_is_gone() -> None:
     with pytest.raises(InvalidRequestError):
         await sessions.decide_suggestions(workspace, keep=True)
     assert await kept(workspace) == []
+
+
+async def test_what_was_kept_on_a_left_line_counts_anew_when_it_is_said_again() -> None:
+    """What nobody can see was not kept; the way back makes one of it, not two."""
+    for mode in ("suggest", "auto"):
+        workspace = at_work(mode)
+        sealed = await branches.checkpoint(
+            workspace, "before", None, again=False, approval="approved"
+        )
+        assert isinstance(sealed, CheckpointSaved)
+        await said(workspace, DECIDED)
+        if mode == "suggest":
+            assert await listed(workspace) == [DECISION]
+            await sessions.decide_suggestions(workspace, keep=True)
+        await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
+        assert await kept(workspace) == []
+        report = await said(workspace, DECIDED)
+        if mode == "suggest":
+            assert [each.statement for each in report.suggested] == [DECISION]
+            assert await listed(workspace) == [DECISION]
+            await sessions.decide_suggestions(workspace, keep=True)
+        assert [DECISION in line for line in await kept(workspace)] == [True]
+        assert (await said(workspace, DECIDED)).suggested == ()
+
+        last = await branches.preview_undo(workspace)
+        assert not isinstance(last, Skipped)
+        await branches.undo(workspace, last)
+        assert [DECISION in line for line in await kept(workspace)] == [True]
+        again = await said(workspace, DECIDED)
+        assert (again.kept, again.suggested) == ((), ())
+        assert await listed(workspace) == []
+
+
+async def test_what_was_dropped_is_not_asked_on_any_line() -> None:
+    """The user's word holds wherever it was said."""
+    workspace = at_work()
+    sealed = await branches.checkpoint(workspace, "before", None, again=False, approval="approved")
+    assert isinstance(sealed, CheckpointSaved)
+    await said(workspace, DECIDED)
+    assert await listed(workspace) == [DECISION]
+    await sessions.decide_suggestions(workspace, keep=False)
+    await branches.backtrack(workspace, sealed.checkpoint.id, "continue")
+
+    assert (await said(workspace, DECIDED)).suggested == ()
 
 
 async def test_a_prompt_of_a_left_line_is_not_captured() -> None:

@@ -75,6 +75,41 @@ async def test_a_newer_value_takes_the_place_of_the_older_one_and_the_receipt_sa
     assert await found(workspace, category="profile") == ["City: Lisbon"]
 
 
+@pytest.mark.parametrize("place", ["Konstanz", "Tromsø", "Kiruna"])
+async def test_a_place_that_nobody_listed_is_one_where_it_contradicts_another(
+    workspace: Workspace, place: str
+) -> None:
+    """The profile never states what the receipt calls outdated."""
+    await say(workspace, "My name is Runa and I live in Bergen, Norway.")
+    new = await say(workspace, f"I moved to {place} in spring so my mornings are CET again")
+
+    assert await lines(workspace) == ["Name: Runa", f"City: {place}"]
+    assert "Taken out of the profile: Country: Norway." in new.notes
+
+
+async def test_a_german_word_says_that_somebody_moved_house(workspace: Workspace) -> None:
+    """Nobody "zieht" to a tool, as one "moves" to it."""
+    await say(workspace, "Ich wohne in Bergen.")
+    await say(workspace, "Ich bin im Mai nach Kiruna gezogen.")
+    await say(workspace, "Ich bin nach Hause gezogen.")
+
+    assert await lines(workspace) == ["City: Kiruna"]
+
+
+async def test_what_is_out_of_date_falls_and_what_stands_beside_it_stays(
+    workspace: Workspace,
+) -> None:
+    """An empty field is better than a wrong one."""
+    await say(workspace, "I live in Bergen.")
+    await say(workspace, "I am a nurse.")
+    new = await say(workspace, "I live somewhere by the sea now, no longer in Bergen.")
+
+    assert isinstance(new, MemoryAdded)
+    assert await lines(workspace) == ["Occupation: nurse"]
+    await say(workspace, "I moved to Vim.")
+    assert await lines(workspace) == ["Occupation: nurse"]
+
+
 async def test_what_is_known_is_not_written_again(workspace: Workspace) -> None:
     """Thirty memories that name the user are thirty memories, and one fact."""
     await say(workspace, "My name is Ada.")

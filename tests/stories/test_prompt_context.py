@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,25 +11,33 @@ from typing import Any
 import pytest
 from doors import Era, add, agent, machine_dir, read, records
 from dropping import HEADING, Drop
-from fakes import FakeClock, called, fake_workspace
+from fake_embedder import FakeEmbedder, meaningful
+from fakes import FakeClock, called, close_workspace, fake_workspace
 from hooked import SESSION, hook
 from inbox_in_memory import MemoryInbox
 from mcp import Client
 from nudges_in_memory import SlowNudges
 
-from memory_mcp import memories, search, sessions
+from memory_mcp import maintenance, memories, search, sessions
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain import limits
 from memory_mcp.domain.record import Draft
+from memory_mcp.domain.search import Chunk, Filters, PassageVectors, QueryVectors
 from memory_mcp.domain.sessions import Turn
+from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.workspace import Policy, Workspace
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.fence import OPEN
 from memory_mcp.hooks.files import read_session
 from memory_mcp.render.block import count_tokens
+from memory_mcp.search.local import find_local
 from memory_mcp.server.tools import load_default_tools, prompt_context
+from memory_mcp.sessions.prompting import find_bearing
 
 pytestmark = pytest.mark.anyio
+
+WIDTH = 384
+"""Figures of a vector of the model of which figures were learnt."""
 
 
 REDIS = "Login sessions are kept in PostgreSQL, because Redis lost them at every restart."
@@ -410,6 +419,48 @@ async def test_hooks_hear_where_the_session_is(settings: Settings, project: Path
 
     assert read_session(machine, "one") == {"branch": "try"}
     assert read_session(machine, "two") == {"branch": "try"}
+
+
+class StrangeEmbedder(FakeEmbedder):
+    """A model of which figures were learnt, to which all texts are the same."""
+
+    def __init__(self) -> None:
+        super().__init__("minilm-l6-v2/strange", tokens=False)
+
+    @property
+    def here(self) -> bool:
+        return True
+
+    async def question(self, text: str) -> QueryVectors:
+        self.asked.append(text)
+        return QueryVectors(bytes(4 * WIDTH), b"", ())
+
+    async def passages(self, texts: Sequence[str]) -> list[PassageVectors]:
+        return [(Chunk(bytes(WIDTH), b""),) for _ in texts]
+
+
+async def test_what_the_words_say_clearly_is_shown_where_the_model_sees_nothing(
+    tmp_path: Path,
+) -> None:
+    """Whoever adds a model loses nothing that was shown without it."""
+    prompt = "restart the barge service now, the config changed"
+    rule = "Never restart the barge service between 06:00 and 18:00 because feeding is running."
+    more = (
+        "Maps are rendered from cached tiles.",
+        "Telemetry is shipped every night at 02:00.",
+        "The winch is driven by a PLC.",
+        "Alarms go out by SMS.",
+        "Times are stored in UTC.",
+    )
+    workspace = await filled(meaningful(tmp_path, StrangeEmbedder()), rule, *more)
+    await maintenance.encode_all(workspace)
+    view = make_view(workspace, (await load_head(workspace)).timeline)
+    matches = await find_local(workspace, prompt, view, Filters())
+
+    assert matches.wholes
+    assert await find_bearing(matches, prompt, view) == []
+    assert rule in await sessions.prompt_context(workspace, prompt, SESSION)
+    await close_workspace(workspace)
 
 
 async def test_one_word_is_enough_for_a_step_of_the_work() -> None:

@@ -1,6 +1,6 @@
 """What is captured of the user's words, and what waits for the user's agreement."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -56,15 +56,22 @@ class Capture:
         return _IMPORTANCE[self.category]
 
 
-SuggestionState = Literal["waiting", "listed", "named", "passed", "kept", "decided"]
+SuggestionState = Literal["waiting", "listed", "named", "passed", "kept", "decided", "dropped"]
 """Not shown yet; shown to the user alone, who may decide it; shown last, without an answer; passed
-over, as others were shown since; kept and not said yet; nothing is left to do."""
+over, as others were shown since; kept and not said yet; nothing is left to do; nothing either, as
+the user does not want it."""
+
+_DONE: Final = ("decided", "dropped")
+
+SuggestionKey = tuple[str, str, str]
+"""The digest of a statement, and the branch and the segment where it was said."""
 
 
 class Suggestion(FrozenModel):
     """A captured statement, and where it was said. Once it is decided only its digest is left.
 
-    `memory`: the id of the memory that it was kept as, until that is said.
+    `memory`: the id of the memory that it was kept as, until that is said. `latest`: the session
+    has said nothing since, so that it is what "forget that" is about.
     """
 
     digest: str
@@ -78,11 +85,17 @@ class Suggestion(FrozenModel):
     segment: str
     session: str = ""
     memory: str = ""
+    latest: bool = False
+
+    @property
+    def key(self) -> SuggestionKey:
+        """By what it is told from another one: the same words said elsewhere are another."""
+        return self.digest, self.branch, self.segment
 
     @property
     def is_open(self) -> bool:
         """Whether somebody must still be shown it, or answer."""
-        return self.state != "decided"
+        return self.state not in _DONE
 
     @property
     def capture(self) -> Capture:
@@ -90,7 +103,7 @@ class Suggestion(FrozenModel):
 
     def moved_to(self, state: SuggestionState) -> "Suggestion":
         """The suggestion in another state; the words of a decided one are not kept."""
-        gone = {"statement": "", "memory": ""} if state == "decided" else {}
+        gone = {"statement": "", "memory": ""} if state in _DONE else {}
         return self.model_copy(update={"state": state, **gone})
 
 
@@ -105,41 +118,52 @@ def drop_expired(known: Iterable[Suggestion], now: datetime) -> Suggestions:
 
 
 def add_new(known: Suggestions, more: Sequence[Suggestion]) -> Suggestions:
-    """Both; what was said before is not asked again, whatever the answer was."""
-    there = {(each.user, each.digest) for each in known}
-    return (*known, *(each for each in more if (each.user, each.digest) not in there))
+    """Both; what was said at the same place before is not asked again, whatever the answer was."""
+    there = {(each.user, each.key) for each in known}
+    return (*known, *(each for each in more if (each.user, each.key) not in there))
+
+
+def add_latest(
+    known: Suggestions, more: Sequence[Suggestion], session: str, user: str
+) -> Suggestions:
+    """Both, as the session has just said something else than what was its latest before."""
+    return add_new(
+        tuple(
+            each.model_copy(update={"latest": False})
+            if each.latest and each.session == session and each.user == user
+            else each
+            for each in known
+        ),
+        more,
+    )
 
 
 def replace_states(
-    known: Suggestions, states: dict[str, SuggestionState], user: str
+    known: Suggestions, states: Mapping[SuggestionKey, SuggestionState], user: str
 ) -> Suggestions:
-    """The suggestions, those of these digests in their new states."""
+    """The suggestions, those of these keys in their new states."""
     return tuple(
-        each.moved_to(states[each.digest])
-        if each.user == user and each.digest in states and each.is_open
+        each.moved_to(states[each.key])
+        if each.user == user and each.key in states and each.is_open
         else each
         for each in known
     )
 
 
-def ask_again(known: Suggestions, statement: str, user: str) -> Suggestions:
-    """The suggestions, the decided one of this statement open again, in these words."""
+def ask_again(known: Suggestions, key: SuggestionKey, statement: str, user: str) -> Suggestions:
+    """The suggestions, the decided one of this key open again, in these words."""
     said = {"statement": statement, "state": "named"}
     return tuple(
         each.model_copy(update=said)
-        if each.user == user and each.digest == digest_statement(statement) and not each.is_open
+        if each.user == user and each.key == key and not each.is_open
         else each
         for each in known
     )
 
 
-def withdraw(known: Suggestions, digests: Collection[str], session: str, user: str) -> Suggestions:
-    """Without these of the session: said again, they are new."""
-    return tuple(
-        each
-        for each in known
-        if not (each.digest in digests and each.session == session and each.user == user)
-    )
+def withdraw(known: Suggestions, gone: Collection[SuggestionKey], user: str) -> Suggestions:
+    """Without these: said again, they are new."""
+    return tuple(each for each in known if each.key not in gone or each.user != user)
 
 
 def withdraw_since(known: Suggestions, session: str, since: datetime) -> Suggestions:

@@ -82,12 +82,14 @@ _ZONE_OF_CITY: Final = {
 class ProfileFact:
     """A statement about the user; if it does not `hold`, a denial.
 
-    A denial without a value denies whatever the field says.
+    A denial without a value denies whatever the field says. What is only `supposed` may be about
+    something else ("I moved to Vim"), unless it contradicts what is known.
     """
 
     field: ProfileField
     value: str
     holds: bool = True
+    supposed: bool = False
 
     @property
     def line(self) -> str:

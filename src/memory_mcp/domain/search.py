@@ -107,10 +107,14 @@ class Stated(NamedTuple):
 
 @frozen
 class SelectionOptions:
-    """How hits are selected: none below `min_score`; `diverse` drops near twins of better ones."""
+    """How hits are selected: none below `min_score`; `diverse` drops near twins of better ones.
+
+    `outstanding`: of what is near in meaning only what is nearer than most, or likely meant.
+    """
 
     min_score: float = 0.0
     diverse: bool = False
+    outstanding: bool = False
 
 
 class Passage(NamedTuple):

@@ -137,15 +137,6 @@ async def is_known(workspace: Workspace, draft: Draft) -> bool:
     return isinstance(decision, Skip | Refuse)
 
 
-async def find_stated(workspace: Workspace, draft: Draft) -> list[Record]:
-    """The visible memories that say exactly this, where it would be stored."""
-    prepared = await prepare_draft(workspace, draft)
-    if isinstance(prepared, MemoryDeclined):
-        return []
-    _, _, _, same = await _find_same(workspace, prepared[0])
-    return [record for record in same if record.recalled]
-
-
 async def _find_same(
     workspace: Workspace, draft: Draft
 ) -> tuple[MemoryBank, View, Record, list[Record]]:

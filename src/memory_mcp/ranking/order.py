@@ -88,12 +88,20 @@ _RANK_OFFSET: Final = 60
 _RECENCY_DAYS: Final = 30
 """The half-life of what recency counts."""
 _LOGIT_MAX: Final = 60.0
+_AGREEMENT_MIN: Final = 0.0001
+"""An agreement is rounded to so much."""
 _IMPORTANCE_SPAN: Final = limits.IMPORTANCE_MAX - limits.IMPORTANCE_DEFAULT
 _SHOWN_MIN: Final = 0.12
 """What scores less is not shown: hardly anything speaks for it."""
 _BEHIND_MAX: Final = 0.4
 """Nor is what scores less than this share of the best: a list ends where what is meant ends. No set
 of ours loses an answer among ten by it; at half of the best some do."""
+_OUTSTANDING: Final = 0.6
+"""By so much of a logit is above the lowest quarter what stands out from it."""
+_LIKELY: Final = 0.5
+"""What is more likely meant than not need not stand out: there may be many of it."""
+_USUAL_OF_MIN: Final = 8
+"""Of fewer memories nobody can tell what is usual."""
 _LIKENESS_SHARE: Final = 0.3
 """How much likeness to a chosen record counts against a score."""
 _DUPLICATE_LIKENESS: Final = 0.9
@@ -160,6 +168,23 @@ def drop_weak(ranked: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     return [place for place in ranked if place.agreement >= least]
 
 
+def keep_outstanding(
+    ranked: Sequence[RankedCandidate], every: Sequence[RankedCandidate]
+) -> list[RankedCandidate]:
+    """The ranked ones that stand out from what was compared: what any would get says nothing.
+
+    A model that knows a language little finds all of its texts near to each other.
+    """
+    if len(every) < _USUAL_OF_MIN:
+        return list(ranked)
+    usual = sorted(_logit(place.agreement) for place in every)[len(every) // 4]
+    return [
+        place
+        for place in ranked
+        if place.score >= _LIKELY or _logit(place.agreement) >= usual + _OUTSTANDING
+    ]
+
+
 def _weigh_parts(factor: float, explained: float, known: float) -> tuple[float, ...]:
     """What each piece of evidence counts, up to `run` in the order of `PARTS`."""
     whole = (1 - explained) * _WHOLE * known
@@ -210,6 +235,11 @@ def _compute_recency(created_at: str, now: datetime) -> float:
 def _logistic(logit: float) -> float:
     bounded = max(-_LOGIT_MAX, min(_LOGIT_MAX, logit))
     return round(1 / (1 + math.exp(-bounded)), 4)
+
+
+def _logit(agreement: float) -> float:
+    bounded = min(max(agreement, _AGREEMENT_MIN), 1 - _AGREEMENT_MIN)
+    return math.log(bounded / (1 - bounded))
 
 
 def select_diverse(

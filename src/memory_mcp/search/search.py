@@ -32,7 +32,7 @@ from memory_mcp.errors import InvalidRequestError
 from memory_mcp.frozen import frozen
 from memory_mcp.hints import address, name_explanation, name_field, name_id
 from memory_mcp.profile import drop_unsupported_hits
-from memory_mcp.ranking.order import fuse_ranks, select_diverse
+from memory_mcp.ranking.order import fuse_ranks, keep_outstanding, select_diverse
 from memory_mcp.search.cloud import CloudResults, search_cloud
 from memory_mcp.search.local import find_local, put_elsewhere_behind
 from memory_mcp.search.truths import asks_for_former, load_by_truth, mark_hits, order_by_truth
@@ -66,7 +66,7 @@ _NOT_HERE: Final = "Nothing that was written on branch {!r} holds here, on {!r}.
 
 _USUAL: Final = SelectionOptions()
 
-_LIKELY: Final = SelectionOptions(min_score=0.2)
+_LIKELY: Final = SelectionOptions(min_score=0.2, outstanding=True)
 """Weak matches of a task must not displace what always matters."""
 
 
@@ -244,6 +244,8 @@ async def _find_local(workspace: Workspace, asked: _Query, view: View) -> Search
     if not matches.question.every:
         return SearchResults([], mode="words+table", notes=(_NO_WORDS,))
     ranked = [place for place in matches.ranked if place.score >= asked.wish.min_score]
+    if asked.wish.outstanding and matches.wholes:  # words alone say of most memories nothing
+        ranked = keep_outstanding(ranked, matches.every)
     if asked.wish.diverse:
         ranked = select_diverse(
             ranked, matches.fields, asked.limit, matches.wholes, last=matches.away

@@ -23,10 +23,11 @@ from memory_mcp.domain.captures import (
     CaptureCategory,
     CaptureReport,
     Suggestion,
+    SuggestionKey,
     Suggestions,
     SuggestionsDecided,
     SuggestionState,
-    add_new,
+    add_latest,
     ask_again,
     digest_statement,
     drop_expired,
@@ -42,8 +43,8 @@ from memory_mcp.domain.outcomes import (
     MemoryWaiting,
     Skipped,
 )
-from memory_mcp.domain.record import Draft
-from memory_mcp.domain.search import View
+from memory_mcp.domain.record import Draft, Record
+from memory_mcp.domain.search import Filters, View
 from memory_mcp.domain.sessions import SessionEnded, Turn
 from memory_mcp.domain.timeline import Timeline
 from memory_mcp.engine.git import choose_segment
@@ -52,8 +53,9 @@ from memory_mcp.engine.records import find_moves_back, load_records
 from memory_mcp.engine.redaction import redact_text
 from memory_mcp.engine.workspace import HeardPrompt, Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, MemoryMcpError, ModelUnavailableError
+from memory_mcp.frozen import frozen
 from memory_mcp.hints import name_step
-from memory_mcp.memories.add import add_memory, find_stated, is_known
+from memory_mcp.memories.add import add_memory, is_known
 from memory_mcp.memories.beside import find_rivals
 from memory_mcp.memories.forget import forget_memory
 from memory_mcp.ports import LanguageModel
@@ -67,6 +69,7 @@ from memory_mcp.text.capture import (
     is_typed_command,
     list_candidates,
     needs_context,
+    retracts,
 )
 from memory_mcp.text.transcript import read_turns
 
@@ -91,6 +94,8 @@ _CANDIDATES_MAX: Final = 4
 """Sentences of one message that a language model is asked about."""
 _CONTEXT_TURNS_MAX: Final = 6
 _REDACTED: Final = "[redacted:"
+_STATED_MAX: Final = 20
+"""Memories that say the very same."""
 
 
 async def capture_turns(
@@ -109,34 +114,45 @@ async def capture_turns(
         return skipped
     if mode == "off":
         return Skipped("Nothing was captured: MEMORY_CAPTURE is off.")
-    found, unmeant = await _find_captures(workspace, turns, turns_max)
-    if not found and not unmeant:
+    found = await _find_captures(workspace, turns, turns_max)
+    before = await _load(workspace)
+    latest = [each for each in before if _is_latest(workspace, each)]
+    if not found.kept and not found.unmeant and not latest:
         return CaptureReport(mode)
     head = await load_head_to_write(workspace)
-    retracted = await _take_back(workspace, unmeant)
+    retracted = await _take_back(workspace, found, before)
     if at is not None and await find_moves_back(workspace, head, at):
         return CaptureReport(mode, retracted=retracted)
-    known = {each.digest for each in await _load(workspace)}
-    fresh = [each for each in found if digest_statement(each.statement) not in known]
+    known = await _list_known(workspace, head.timeline)
+    fresh = [each for each in found.kept if digest_statement(each.statement) not in known]
     kept: list[MemoryAdded] = []
     noted: list[Suggestion] = []
     for capture in fresh:
-        state: SuggestionState = "waiting"
-        memory = ""
-        if mode == "auto" and capture.sure:
-            outcome = await _keep(workspace, capture)
-            if isinstance(outcome, MemoryAdded):
-                kept.append(outcome)
-                memory = outcome.record.id
-            state = "kept" if isinstance(outcome, MemoryAdded | MemoryWaiting) else "decided"
-        elif await is_known(workspace, _make_draft(capture)):
-            state = "decided"
-        said = _make_suggestion(workspace, capture, head.timeline, memory)
-        noted.append(said.moved_to(state))
-    if noted:
-        await _change(workspace, partial(add_new, more=noted))
+        said = _make_suggestion(workspace, capture, head.timeline)
+        said = said.model_copy(update={"latest": capture.statement in found.latest})
+        outcome = await _keep(workspace, capture) if mode == "auto" and capture.sure else None
+        if isinstance(outcome, MemoryAdded):
+            kept.append(outcome)
+            said = said.model_copy(update={"memory": outcome.record.id})
+        noted.append(said.moved_to(await _choose_state(workspace, capture, outcome)))
+    if noted or latest:
+        session, user = workspace.origin().session, workspace.scope.user
+        await _change(workspace, partial(add_latest, more=noted, session=session, user=user))
     suggested = tuple(each.capture for each in noted if each.state == "waiting")
     return CaptureReport(mode, tuple(kept), suggested, retracted)
+
+
+async def _choose_state(
+    workspace: Workspace, capture: Capture, outcome: AddOutcome | None
+) -> SuggestionState:
+    """What is left to do of a capture: that it was kept is said, what is known is not asked."""
+    match outcome:
+        case None:
+            return "decided" if await is_known(workspace, _make_draft(capture)) else "waiting"
+        case MemoryAdded() | MemoryWaiting():
+            return "kept"
+        case _:
+            return "decided"
 
 
 async def capture_heard(workspace: Workspace) -> None:
@@ -183,12 +199,12 @@ async def bring_up_captures(
     asked = [each for each in here if each.state in _UNNAMED][:_NAMED_MAX]
     if not told and not asked:
         return []
-    states: dict[str, SuggestionState] = {}
+    states: dict[SuggestionKey, SuggestionState] = {}
     if not to_user:
-        states = {each.digest: "decided" for each in told}
+        states = {each.key: "decided" for each in told}
         if asked:  # a word that comes now is about these
-            states |= {each.digest: "passed" for each in here if each.state == "named"}
-    states |= {each.digest: "listed" if to_user else "named" for each in asked}
+            states |= {each.key: "passed" for each in here if each.state == "named"}
+    states |= {each.key: "listed" if to_user else "named" for each in asked}
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     facts = [_KEPT.format(_quote(told))] if told else []
     alone = _ONE_ALONE if len(asked) > 1 else ""
@@ -207,8 +223,8 @@ async def list_suggestions(workspace: Workspace) -> tuple[Capture, ...] | Skippe
         for each in await _load(workspace)
         if each.state in (*_UNNAMED, *_NAMED) and _holds_here(workspace, each, timeline)
     ]
-    states: dict[str, SuggestionState] = {
-        each.digest: "listed" if each.state in _UNNAMED else "named" for each in here
+    states: dict[SuggestionKey, SuggestionState] = {
+        each.key: "listed" if each.state in _UNNAMED else "named" for each in here
     }
     if any(each.state not in _SHOWN for each in here) and not refuse_writes(workspace):
         await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
@@ -244,7 +260,9 @@ async def decide_suggestions(
             f"{name_step('add_memory', content=...)}."
         )
     outcomes = [await _keep(workspace, each.capture) for each in asked] if keep else []
-    states: dict[str, SuggestionState] = {each.digest: "decided" for each in asked}
+    states: dict[SuggestionKey, SuggestionState] = {
+        each.key: "decided" if keep else "dropped" for each in asked
+    }
     await _change(workspace, partial(replace_states, states=states, user=workspace.scope.user))
     return SuggestionsDecided(tuple(outcomes), 0 if keep else len(asked))
 
@@ -258,9 +276,12 @@ async def suggest_again(workspace: Workspace, statement: str) -> Capture | Skipp
     if skipped := refuse_writes(workspace):
         return skipped
     digest = digest_statement(statement)
-    for each in await _load(workspace):
+    timeline = (await load_head(workspace)).timeline
+    known = await _load(workspace)
+    for each in sorted(known, key=lambda each: not _holds_here(workspace, each, timeline)):
         if each.digest == digest and not each.is_open:
-            change = partial(ask_again, statement=statement, user=workspace.scope.user)
+            user = workspace.scope.user
+            change = partial(ask_again, key=each.key, statement=statement, user=user)
             await _change(workspace, change)
             return replace(each.capture, statement=statement)
     raise InvalidRequestError(
@@ -274,34 +295,51 @@ async def withdraw_captures(workspace: Workspace, session: str, since: datetime)
     await _change(workspace, partial(withdraw_since, session=workspace.named(session), since=since))
 
 
-async def _take_back(workspace: Workspace, unmeant: Sequence[Capture]) -> tuple[str, ...]:
+@frozen
+class _Found:
+    """What the turns say that is worth keeping, and what the last one takes back.
+
+    `latest` are the statements of the last turn alone. `before`: it takes back what was said
+    before it, which is not among the turns.
+    """
+
+    kept: Sequence[Capture]
+    latest: frozenset[str]
+    unmeant: Sequence[Capture]
+    before: bool
+
+
+async def _take_back(
+    workspace: Workspace, found: _Found, known: Sequence[Suggestion]
+) -> tuple[str, ...]:
     """Drop what the user did not mean of what the session captured, and hide what of it was kept.
 
     What another session kept as well stays: there it was meant.
     """
+    likely = {digest_statement(each.statement): each.statement for each in reversed(found.unmeant)}
     session = workspace.origin().session
-    digests = {digest_statement(each.statement): each for each in reversed(unmeant)}
-    captured = [each for each in await _load(workspace) if each.digest in digests]
-    there = [each for each in captured if each.session == session]
+    there = [
+        each
+        for each in known
+        if (each.digest in likely and each.session == session)
+        or (found.before and _is_latest(workspace, each))
+    ]
     if not there:
         return ()
-    gone = {each.digest for each in there}
-    change = partial(withdraw, digests=gone, session=session, user=workspace.scope.user)
-    await _change(workspace, change)
-    for digest in gone:
-        for record in await find_stated(workspace, _make_draft(digests[digest])):
-            if record.origin.session == session and _TAG in record.tags:
-                await forget_memory(workspace, record.id, "", erase=False)
-    return tuple(digests[digest].statement for digest in gone)
+    gone = {each.key for each in there}
+    await _change(workspace, partial(withdraw, gone=gone, user=workspace.scope.user))
+    retracted: list[str] = []
+    for digest, said in {each.digest: each.statement for each in there}.items():
+        captured = await _find_captured(workspace, digest)
+        for record in captured:
+            await forget_memory(workspace, record.id, "", erase=False)
+        words = [likely.get(digest, ""), said, *(record.content for record in captured)]
+        retracted += [each for each in words if each][:1]
+    return tuple(retracted)
 
 
-async def _find_captures(
-    workspace: Workspace, turns: Sequence[Turn], turns_max: int
-) -> tuple[list[Capture], tuple[Capture, ...]]:
-    """What is worth keeping by the rules, or by the language model where one answers.
-
-    Beside it what the last turn takes back of the one before it.
-    """
+async def _find_captures(workspace: Workspace, turns: Sequence[Turn], turns_max: int) -> _Found:
+    """What is worth keeping by the rules, or by the language model where one answers."""
 
     def read() -> tuple[list[Turn], list[Capture], tuple[Capture, ...]]:
         latest = turns[-2 * (turns_max + _CONTEXT_TURNS_MAX) :]
@@ -310,6 +348,9 @@ async def _find_captures(
 
     # in a thread: the first message compiles the patterns, and none may hold up a call
     clean, found, unmeant = await asyncio.to_thread(read)
+    own = [turn.content for turn in clean if turn.role == "user"]
+    last = find_captures(clean, 1) if found and min(len(own), turns_max) > 1 else found
+    earlier = {each.statement for each in found} - {each.statement for each in last}
     if workspace.language is not None:
         ruled = {each.statement: each for each in found}
         candidates = dict.fromkeys([*ruled, *list_candidates(clean)])
@@ -319,7 +360,33 @@ async def _find_captures(
                 found = await _ask_model(workspace.language, asked, ruled)
         except (ModelUnavailableError, TimeoutError):
             pass  # then the rules decide
-    return [each for each in found if _REDACTED not in each.statement], unmeant
+    kept = [each for each in found if _REDACTED not in each.statement]
+    latest = frozenset(each.statement for each in kept) - earlier
+    return _Found(kept, latest, unmeant, before=len(own) == 1 and retracts(own[0]))
+
+
+async def _find_captured(workspace: Workspace, digest: str) -> list[Record]:
+    """The visible memories that were captured of the session in these words."""
+    session = workspace.origin().session
+    view = make_view(workspace, (await load_head(workspace)).timeline)
+    found: list[Record] = []
+    for bank in workspace.banks:
+        ids = await bank.index.find(view, Filters(statement=digest), _STATED_MAX)
+        found += await load_records(bank, ids)
+    return [r for r in found if r.recalled and r.origin.session == session and _TAG in r.tags]
+
+
+async def _list_known(workspace: Workspace, timeline: Timeline) -> set[str]:
+    """The digests of what is not captured again: what was said on this line, or is not wanted.
+
+    What was kept or offered on a line that a backtrack left cannot be seen here: it counts anew.
+    """
+    chain = timeline.chain(workspace.caller.branch)
+    return {
+        each.digest
+        for each in await _load(workspace)
+        if each.segment in chain or each.state == "dropped"
+    }
 
 
 async def _ask_model(
@@ -399,9 +466,7 @@ async def _describe_effects(
     return found
 
 
-def _make_suggestion(
-    workspace: Workspace, capture: Capture, timeline: Timeline, memory: str
-) -> Suggestion:
+def _make_suggestion(workspace: Workspace, capture: Capture, timeline: Timeline) -> Suggestion:
     branch = workspace.caller.branch
     return Suggestion(
         digest=digest_statement(capture.statement),
@@ -414,7 +479,6 @@ def _make_suggestion(
         branch=branch,
         segment=choose_segment(workspace, timeline),
         session=workspace.origin().session,
-        memory=memory,
     )
 
 
@@ -422,6 +486,11 @@ def _holds_here(workspace: Workspace, each: Suggestion, timeline: Timeline) -> b
     """Whether the place where it was said is on the caller's branch."""
     branch = workspace.caller.branch
     return each.branch == branch and each.segment in timeline.chain(branch)
+
+
+def _is_latest(workspace: Workspace, each: Suggestion) -> bool:
+    """Whether the session said it last; without a name nobody knows whose it is."""
+    return each.latest and each.session != "" and each.session == workspace.origin().session
 
 
 def _quote(said: Sequence[Suggestion]) -> str:

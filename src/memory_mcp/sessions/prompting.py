@@ -59,6 +59,8 @@ _FILE: Final = compile_later(
     r"(?<![\w.@-])(?![A-Z]\w*\.js\b)(?:[\w-]{3,}(?:\.\w+)*\.[A-Za-z]\w{0,9}|\w+_\w+)\b(?![.\w])"
 )
 """The name of a file, a field or a column; "Node.js" is none."""
+_BY_WORDS_MIN: Final = 0.7
+"""From this likelihood on the words alone show a memory where the model shows none."""
 _UNSPACED: Final = "\u2e80"
 """The scripts from here on put no spaces between words."""
 
@@ -171,7 +173,7 @@ async def _find_likely(
     read = await workspace.inbox.shown(session) if session else frozenset[str]()
     fits = [place for place in matches.ranked if place.agreement >= limits.PROMPT_SCORE_MIN]
     if instructs:
-        fits = await find_bearing(matches, text, view)
+        matches, fits = await _find_bearing_either(workspace, matches, text, view)
     elif words == "few" and (
         len(fits) > 1 or any(f.agreement < limits.PROMPT_FEW_MIN for f in fits)
     ):
@@ -189,17 +191,37 @@ async def _find_likely(
     return records[: limits.PROMPT_HITS_MAX]
 
 
-async def find_bearing(matches: Matches, text: str, view: View) -> list[RankedCandidate]:
-    """The one that bears on an instruction, if that is likely or it alone names the same file."""
+async def find_bearing(
+    matches: Matches, text: str, view: View, *, least: float = 0.0
+) -> list[RankedCandidate]:
+    """The one that bears on an instruction, if that is likely or it alone names the same file.
+
+    `least`: how likely at least, where that is more than what was learnt of the reader.
+    """
     if named := _find_named(matches, text):
         return named
     described, none = await describe_instruction(matches, text, view)
     reader = _name_reader(matches)
     meanings = _weigh_meanings(matches, described, reader)
     chosen = choose_bearing(described, none, meanings, reader)
-    if chosen is None or chosen[1] < load_learnt()[reader]["from"]:
+    if chosen is None or chosen[1] < max(least, load_learnt()[reader]["from"]):
         return []
     return [place for place in matches.every if place.id == chosen[0]]
+
+
+async def _find_bearing_either(
+    workspace: Workspace, matches: Matches, text: str, view: View
+) -> tuple[Matches, list[RankedCandidate]]:
+    """The one that bears on an instruction by meaning, or else clearly by its words alone.
+
+    A model that knows the language or the field little overlooks what the words say.
+    """
+    fits = await find_bearing(matches, text, view)
+    if fits or _name_reader(matches) == WORDS:
+        return matches, fits
+    by_words = await find_local(_keep_embedder(workspace, _is_none), text, view, Filters())
+    by_words = await put_elsewhere_behind(by_words, view)
+    return by_words, await find_bearing(by_words, text, view, least=_BY_WORDS_MIN)
 
 
 def _find_named(matches: Matches, text: str) -> list[RankedCandidate]:
@@ -266,6 +288,10 @@ def _measure_prompt(
 
 def _is_here(embedder: Embedder) -> bool:
     return embedder.here
+
+
+def _is_none(_: Embedder) -> bool:
+    return False
 
 
 def _reads_instructions(embedder: Embedder) -> bool:

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Final, Literal
 
 from memory_mcp.domain.captures import Capture, CaptureCategory
+from memory_mcp.domain.profile import ProfileFact
 from memory_mcp.domain.sessions import Turn
 from memory_mcp.frozen import frozen
 from memory_mcp.learnt import Features
@@ -232,7 +233,7 @@ def _make_capture(
             return None
     statement = f"{asked} {_finish(said, quotes)}".strip()
     whole = statement.lower()
-    personal = bool(find_facts(statement))
+    personal = bool(find_facts(statement, supposed=True))
     ordered = any(each.ordered for each in marked)
     words_min = _ORDERED_WORDS_MIN if ordered else _STATEMENT_WORDS_MIN
     brief = len(_WORD.findall(statement)) < words_min and not personal
@@ -310,7 +311,7 @@ def _describe(read: Sequence[ReadSentence], *, asked: bool, pasted: bool) -> lis
                 place,
                 texts,
                 asked=asked,
-                told=bool(find_facts(sentence.text)),
+                told=bool(find_facts(sentence.text, supposed=True)),
                 lasts=sentence.lasts,
                 pasted=pasted,
                 doubts=sentence.doubts,
@@ -430,7 +431,7 @@ def _read_sentence(
     """
     text = _MASKS.sub("\ufffc", said).lower()
     plain = _drop_lead(said)
-    lasts = matches("capture", "lasting", text)
+    lasts = matches("capture", "lasting", text) or _tells_home(find_facts(said, supposed=True))
     worth = judge_worth(plain)
     sort = worth.sort if isinstance(worth, Chatter) else ""
     speaks = {
@@ -456,15 +457,23 @@ def _read_sentence(
     )
 
 
+def _tells_home(told: Iterable[ProfileFact]) -> bool:
+    """Whether it is said where the user lives, which outlasts the moment."""
+    return any(fact.field == "city" and fact.holds for fact in told)
+
+
 def _find_category(said: str, *, reasons: bool) -> CaptureCategory | None:
     """The category of a sentence that nothing speaks against, by what marks it in so many words."""
     text = _MASKS.sub("\ufffc", said).lower()
     announces = matches("capture", "announces", text)
     reports = matches("capture", "broken", text)
+    told = find_facts(said, supposed=True)
+    if _tells_home(told):  # to move house decides nothing for others
+        return "fact"
     for category in _CATEGORIES:
         if not (reports and category in _STATES) and matches("capture", category, text):
             return category
-    if find_facts(said) or (announces and not reports):
+    if told or (announces and not reports):
         return "fact"
     weak = _AS_REASON if reasons and not reports else ()
     return next((each for each in weak if matches("capture", f"{each}_as_reason", text)), None)

@@ -8,7 +8,8 @@ A fact that expires replaces none that outlasts it: it stands first until it end
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from memory_mcp.domain.ids import RecordId
@@ -28,7 +29,8 @@ from memory_mcp.domain.profile import (
 from memory_mcp.domain.record import Kind, Record
 from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
-from memory_mcp.text.tables import fill
+from memory_mcp.text.tables import fill, load_pattern
+from memory_mcp.text.truths import Outdates, compare_statements, join_title
 from memory_mcp.text.user_facts import find_facts, is_plain_goal, parse_values, shared_parts
 
 SPEAKING_KINDS: Final[frozenset[Kind]] = frozenset(
@@ -36,6 +38,9 @@ SPEAKING_KINDS: Final[frozenset[Kind]] = frozenset(
 )
 """Kinds whose text speaks for the user. A lesson or an episode also tells what others said."""
 
+
+_SAID: Final[Mapping[ProfileField, str]] = {"city": "I live in {}.", "employer": "I work at {}."}
+"""What outdates this has made the fact out of date, however that was said."""
 
 TAKEN_OUT: Final = "Taken out of the profile: {}."
 PUT_IN: Final = "In the profile now: {}{}."
@@ -64,6 +69,60 @@ def read_facts_of_memory(record: Record) -> tuple[ProfileFact, ...]:
     if record.kind not in SPEAKING_KINDS or find_profile_field(record) is not None:
         return ()
     return find_facts(record.content)
+
+
+def may_contradict(record: Record) -> bool:
+    """Whether it may speak of the user, so that a fact of the profile may be over by it."""
+    if record.kind not in SPEAKING_KINDS or find_profile_field(record) is not None:
+        return False
+    return load_pattern("profile", "hint").search(record.content) is not None
+
+
+def read_contradicted(
+    record: Record,
+    facts: Sequence[ProfileFact],
+    stored: Sequence[StoredFact],
+    sources: Mapping[RecordId, Record],
+) -> tuple[ProfileFact, ...]:
+    """What the memory says of the user beside `facts`: that what it brings out of date is over.
+
+    `sources` are the memories from which the stored facts were drawn. Whoever lived in one place
+    and moved to another, as nobody moves to a tool, lives there now.
+    """
+    said = {fact.field for fact in facts}
+    over = [
+        each.entry.fact
+        for each in stored
+        if each.stands and each.entry.fact.field not in said
+        if any(
+            _outdates(record, sources[id_], each.entry.fact)
+            for id_ in each.entry.sources
+            if id_ in sources
+        )
+    ]
+    if not over:
+        return ()
+    supposed = find_facts(record.content, supposed=True)
+    instead = tuple(
+        replace(fact, supposed=False)
+        for fact in supposed
+        if fact.supposed and any(each.field == "city" for each in over)
+    )
+    known = {fact.field for fact in instead}
+    return (*instead, *(replace(each, holds=False) for each in over if each.field not in known))
+
+
+def _outdates(new: Record, old: Record, fact: ProfileFact) -> bool:
+    """Whether the newer memory contradicts the older one in what the fact says."""
+    if new.moment < old.moment or new.holds_with(old):
+        return False
+    text = join_title(new, old)
+    if isinstance(compare_statements(join_title(old, new), text), Outdates):
+        alone = {f.field for f in find_facts(old.content)} == {fact.field}
+        if alone:
+            return True
+    said = _SAID.get(fact.field, "").format(fact.value)  # of several facts the old one's is one
+    return bool(said) and isinstance(compare_statements(said, text), Outdates)
 
 
 def parse_entry(record: Record) -> ProfileEntry | None:

@@ -10,6 +10,7 @@ share, `data/profile-<language>.toml` the phrases of one.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from memory_mcp.frozen import frozen
 from memory_mcp.patterns import compile_later
 from memory_mcp.text.sentences import drop_code, split_sentences, straighten_quotes
 from memory_mcp.text.tables import fill, fill_parts, load_pattern, load_table
+from memory_mcp.text.truths.frames import families
 
 pattern = partial(load_pattern, "profile")
 
@@ -170,6 +172,8 @@ def read_facts(phrase: Phrase, found: re.Match[str], *, holds: bool = True) -> l
     instead = groups.get("instead", "")
     if phrase.field == "city":
         facts = _read_place(value, groups.get("place", ""), moves=phrase.moves)
+        if "house" in groups:  # "gezogen": only people do, and only to a place
+            facts = [replace(fact, supposed=False) for fact in facts]
         if (
             "left" in found.re.groupindex
             and not phrase.holds
@@ -234,7 +238,8 @@ def _read_place(place: str, wider: str, *, moves: bool) -> list[ProfileFact]:
     ):
         return []
     country = next((p for p in (place, wider) if _fold_place(p) in words("countries")), "")
-    if moves and not (country or name in words("cities")):
+    supposed = moves and not (country or name in words("cities"))
+    if supposed and name in families():  # a tool
         return []
     named = f"{place}, {wider}" if wider and not country else place  # another of that name
     facts = [] if name in words("countries") else [ProfileFact("city", named)]
@@ -242,7 +247,7 @@ def _read_place(place: str, wider: str, *, moves: bool) -> list[ProfileFact]:
     if moves:
         known = {fact.field for fact in facts}
         facts += [ProfileFact(f, "", holds=False) for f in _PLACED if f not in known]
-    return facts
+    return [replace(fact, supposed=True) for fact in facts] if supposed else facts
 
 
 def _fold_place(place: str) -> str:
@@ -361,13 +366,18 @@ _Statement = tuple[list[ProfileFact], int]
 _APPOSED: Final = compile_later(r",? ")
 
 
-def find_facts(text: str) -> tuple[ProfileFact, ...]:
-    """The facts that the text states or denies; of a field with one value the last one."""
+def find_facts(text: str, *, supposed: bool = False) -> tuple[ProfileFact, ...]:
+    """The facts that the text states or denies; of a field with one value the last one.
+
+    `supposed`: also those that may be about something else.
+    """
     if not pattern("hint").search(text):
         return ()
     found: list[ProfileFact] = []
     for sentence in find_outright_sentences(text):
         for fact in _read_sentence(sentence):
+            if fact.supposed and not supposed:
+                continue
             found = [f for f in found if not _is_superseded(f, fact)]
             found.append(fact)
     return tuple(found)
