@@ -77,8 +77,10 @@ from memory_mcp.text.truths import (
     compare_records,
     compare_statements,
     find_contradicted,
+    join_title,
     list_other_values,
     mark_truths,
+    may_exclude,
     may_relate,
     says_change,
 )
@@ -259,13 +261,22 @@ async def _compare(
 
 
 def _is_contradicted(known: Record, candidates: Iterable[DuplicateCandidate]) -> bool:
-    """Whether a later one of these brings it up to date, or disputes it."""
+    """Whether a later one of these brings it up to date, or disputes it, or may do so.
+
+    Where no rule can tell, that the older one is said again after it does.
+    """
     for record in (each.record for each in candidates):
         if (record.moment, record.id) > (known.moment, known.id):
             marks = mark_truths([known, record])
-            if marks.outdated or marks.disputed:
+            if marks.outdated or marks.disputed or _may_exclude(known, record):
                 return True
     return False
+
+
+def _may_exclude(known: Record, later: Record) -> bool:
+    if not (states_truth(known) and states_truth(later)) or known.holds_with(later):
+        return False
+    return may_exclude(join_title(known, later), join_title(later, known))
 
 
 def _name_elsewhere(

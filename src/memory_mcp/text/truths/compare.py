@@ -273,6 +273,31 @@ def find_limit(old: Frame, new: Frame) -> str:
     return two or find_other_kinds(old, new)
 
 
+def may_exclude(one: str, other: str) -> bool:
+    """Whether two statements differ in one value only, of which there may be one at a time.
+
+    It asks for less than a mark does: who repeats the one after the other was said takes the other
+    one back, whether or not a rule can tell that they exclude each other.
+    """
+    return any(_may_exclude(o, n) for o in read_frames(one) for n in read_frames(other))
+
+
+def _may_exclude(old: Frame, new: Frame) -> bool:
+    slot = None if find_limit(old, new) else _find_slot(old, new)
+    if slot is None or old.negations or new.negations or not (slot.old and slot.new):
+        return False
+    if _refines(slot) or say_same(slot.old, slot.new) or len(old.keys) <= len(slot.old) + 1:
+        return False
+    if slot.at < max(old.predicate, 1):  # who does it, not what it is of
+        return slot.at == 0 and all(map(_is_alone, (slot.old, slot.new)))
+    return _judge_values(old, slot) is not False
+
+
+def _is_alone(side: Sequence[Word]) -> bool:
+    """Whether a person is named: a capital alone is no sign at the beginning of a sentence."""
+    return len(side) == 1 and side[0].text[:1].isupper() and not side[0].article
+
+
 def _is_for_part(frame: Frame) -> bool:
     """Whether it says that it holds "for publishing only", and not that this changed."""
     return matches("truths", "part_only", frame.text.casefold()) and not frame.changes
