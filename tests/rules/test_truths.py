@@ -542,9 +542,9 @@ def test_a_figure_that_bounds_the_subject_is_a_value(old: str, new: str) -> None
 def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     """A word of change counts anywhere; a hint may be part of a name: "Back to Black".
 
-    Neither counts against what happened.
+    Neither counts against what happened, nor where both have the same value.
     """
-    plain = {"happened": 0.0, "siblings": 0.0}
+    plain = {"happened": 0.0, "siblings": 0.0, "same value": 0.0}
     changed = plain | {"changes": 1.0, "hints": 0.0, "of one thing": 0.0}
     hinted = plain | {"changes": 0.0, "hints": 1.0, "of one thing": 1.0}
     near = {"old of best": 1.0, "new of best": 0.6}
@@ -556,6 +556,7 @@ def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     assert not tells_change(hinted | near | {"of one thing": 0.0})
     assert not tells_change(changed | near | {"happened": 1.0})
     assert not tells_change(changed | near | {"siblings": 1.0})
+    assert not tells_change(changed | near | {"same value": 1.0})
 
 
 def test_no_words_weigh_more_than_the_most_that_they_may() -> None:
