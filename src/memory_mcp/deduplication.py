@@ -96,9 +96,9 @@ from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
-_LIKELY_MIN: Final = 0.03
+_LIKELY_MIN: Final = 0.05
 """From this likelihood on that the new memory brings it up to date one is named, whatever the rules
-say of it: to look at one in vain costs little, and a newer value in silence is never found."""
+say of it: a newer value in silence is never found, and one named in vain is a line to read."""
 _NAMED_TERMS_MIN: Final = 2
 """Of fewer terms the figures know nothing: they were learnt from sentences."""
 SIMILAR_MAX: Final = 3
