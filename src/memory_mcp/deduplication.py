@@ -77,8 +77,10 @@ from memory_mcp.text.truths import (
     compare_records,
     compare_statements,
     find_contradicted,
+    join_title,
     list_other_values,
     mark_truths,
+    may_exclude,
     may_relate,
     says_change,
 )
@@ -94,9 +96,9 @@ from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
-_LIKELY_MIN: Final = 0.03
+_LIKELY_MIN: Final = 0.05
 """From this likelihood on that the new memory brings it up to date one is named, whatever the rules
-say of it: to look at one in vain costs little, and a newer value in silence is never found."""
+say of it: a newer value in silence is never found, and one named in vain is a line to read."""
 _NAMED_TERMS_MIN: Final = 2
 """Of fewer terms the figures know nothing: they were learnt from sentences."""
 SIMILAR_MAX: Final = 3
@@ -259,13 +261,22 @@ async def _compare(
 
 
 def _is_contradicted(known: Record, candidates: Iterable[DuplicateCandidate]) -> bool:
-    """Whether a later one of these brings it up to date, or disputes it."""
+    """Whether a later one of these brings it up to date, or disputes it, or may do so.
+
+    Where no rule can tell, that the older one is said again after it does.
+    """
     for record in (each.record for each in candidates):
         if (record.moment, record.id) > (known.moment, known.id):
             marks = mark_truths([known, record])
-            if marks.outdated or marks.disputed:
+            if marks.outdated or marks.disputed or _may_exclude(known, record):
                 return True
     return False
+
+
+def _may_exclude(known: Record, later: Record) -> bool:
+    if not (states_truth(known) and states_truth(later)) or known.holds_with(later):
+        return False
+    return may_exclude(join_title(known, later), join_title(later, known))
 
 
 def _name_elsewhere(

@@ -121,6 +121,27 @@ OUTDATES: Final = [
     ("I prefer dark mode.", "I use light mode now."),
     ("One approval is required.", "Two approvals are required."),
     ("Use 4 spaces in YAML.", "Use 2 spaces in YAML."),
+    # over what it goes, and as what it is stored
+    ("Sensor data is sent over MQTT.", "Sensor data is sent over HTTP."),
+    ("Headstone photos are stored as JPEG.", "Actually headstone photos are stored as WebP."),
+    ("Varroa counts are entered in the app.", "Varroa counts are entered on paper."),
+    # what opens or closes a sentence that tells of a change
+    ("Libretti are kept in Dropbox.", "Turns out the libretti are in Nextcloud, not Dropbox."),
+    ("The chapel seats 80 people.", "After the renovation the chapel seats 64 people."),
+    ("The wall brightness is capped at 60 percent.",
+     "Wall brightness cap is 45 percent from Monday."),
+    ("The pedal debounce is 40 ms.", "Pedal debounce had to go up to 65 ms."),
+    ("Tide tables are edited in LibreOffice.", "Tide tables get edited in Grist these days."),
+    ("Ausgerollt wird mittwochs.", "Ausgerollt wird ab Montag nur noch donnerstags."),
+    ("The default pen camera codec is H.264.", "Default pen camera codec: AV1."),
+    # what took its place is no topic
+    ("We use Sentry for crash reports.", "We use GlitchTip instead of Sentry."),
+    ("Our linter is flake8.", "We dropped flake8 for ruff."),
+    ("The cue editor autosaves every 10 seconds.", "We disabled autosave in the cue editor."),
+    # a list of all, and another one
+    ("Supported vendors are Capaz, BeeWise and Wolf.", "Supported vendors are Capaz and Wolf."),
+    ("The surtitler supports English, German and French.",
+     "The surtitler supports English, German and Italian."),
 ]  # fmt: skip
 
 INDEPENDENT: Final = [
@@ -251,6 +272,18 @@ INDEPENDENT: Final = [
     ("git rebase -i HEAD~3", "git rebase -i HEAD~5"),
     ("The roof is tin.", "The cat is asleep."),
     ("!?", "The cat is asleep."),
+    ("Buoys send their position over LTE.", "Buoys send their images over UMTS."),
+    ("Varroa counts are entered in the app.", "Varroa counts are entered on Sundays."),
+    ("The crane load is limited to 900 kg.", "Winch load limit is 750 kg from Monday."),
+    ("Known issue: KeyError.", "Known issue: OSError."),
+    ("The planner autosaves every minute.", "We disabled autosave in the editor."),
+    ("The planner autosaves every minute.", "We disabled spell checking in the planner."),
+    ("We use Sentry for the backend.", "We dropped Sentry for mobile."),
+    ("We use Postgres for the ledger.", "Tests use SQLite instead of Postgres."),
+    ("Members are Ada, Ben and Cleo.", "Members are Ada and Ben in the north group."),
+    ("I like tea, coffee and wine.", "I like tea, coffee and beer."),
+    ("The reading room holds 40 people.", "After the rebuild the reading room has two doors."),
+    ("Logs are stored as text.", "Logs are stored as long as the contract runs."),
 ]
 
 NARROWED: Final = [
@@ -606,9 +639,9 @@ def test_a_figure_that_bounds_the_subject_is_a_value(old: str, new: str) -> None
 def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     """A word of change counts anywhere; a hint may be part of a name: "Back to Black".
 
-    Neither counts against what happened.
+    Neither counts against what happened, nor where both have the same value.
     """
-    plain = {"happened": 0.0, "siblings": 0.0}
+    plain = {"happened": 0.0, "siblings": 0.0, "same value": 0.0}
     changed = plain | {"changes": 1.0, "hints": 0.0, "of one thing": 0.0}
     hinted = plain | {"changes": 0.0, "hints": 1.0, "of one thing": 1.0}
     near = {"old of best": 1.0, "new of best": 0.6}
@@ -620,6 +653,7 @@ def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     assert not tells_change(hinted | near | {"of one thing": 0.0})
     assert not tells_change(changed | near | {"happened": 1.0})
     assert not tells_change(changed | near | {"siblings": 1.0})
+    assert not tells_change(changed | near | {"same value": 1.0})
 
 
 def test_no_words_weigh_more_than_the_most_that_they_may() -> None:

@@ -496,6 +496,63 @@ async def test_a_value_that_returns_is_the_newest(
     assert not [value for value in before if f"uses {value}" in opening]
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("Hive scales send their weight over LoRaWAN.", "Hive scales send their weight over BLE."),
+        ("Varroa counts are entered in the app.", "Varroa counts are entered on paper."),
+        ("Henk does the firmware review.", "Marit does the firmware review."),
+        ("Photos are resized by sharp.", "Photos are resized by libvips."),
+    ],
+    ids=lambda form: form[0].split()[0],
+)
+async def test_a_value_returns_where_no_rule_tells_that_there_is_one(
+    settings: Settings, era: Era, form: tuple[str, str]
+) -> None:
+    """Who says the first one after the second one does not repeat it: it holds again."""
+    first, second = form
+    async with agent(settings, era) as client:
+        old = await add(client, first)
+        other = await add(client, second)
+        told = await call(client, "add_memory", content=first)
+        again = await call(client, "add_memory", content=first)
+        found = await call(client, "search_memories", query=first)
+
+    assert told["outcome"] == "replaced"
+    assert told["memoryId"] not in (old, other)
+    assert other in [memory_id for memory_id, _ in _similar(told)]
+    assert (again["outcome"], again["memoryId"]) == ("known", told["memoryId"])
+    assert found["results"][0]["memoryId"] == told["memoryId"]
+
+
+async def test_what_there_may_be_several_of_is_known_though_another_one_followed(
+    settings: Settings, era: Era
+) -> None:
+    """Two supported browsers take nothing back of each other."""
+    async with agent(settings, era) as client:
+        old = await add(client, "We support Chrome.")
+        await add(client, "We support Firefox.")
+        again = await call(client, "add_memory", content="We support Chrome.")
+
+    assert (again["outcome"], again["memoryId"]) == ("known", old)
+
+
+async def test_the_same_value_in_other_words_outdates_nothing(settings: Settings, era: Era) -> None:
+    """Whoever corrects an older memory as the newer one says has two that agree."""
+    asked = "how long before a burial is the heater switched on"
+    async with agent(settings, era) as client:
+        old = await add(
+            client, "The chapel heater is switched on two hours before a burial, Kurt does it."
+        )
+        newer = await add(client, "Turns out the chapel heater needs four hours.")
+        text = "The chapel heater is switched on four hours before a burial, Kurt does it."
+        await call(client, "update_memory", memory_id=old, content=text)
+        found = await call(client, "search_memories", query=asked)
+
+    marks = {hit["memoryId"]: hit.get("outdated_by") for hit in found["results"]}
+    assert marks[newer] is None
+
+
 async def test_who_names_what_a_known_memory_replaces_is_heard(
     settings: Settings, era: Era
 ) -> None:

@@ -18,6 +18,7 @@ from memory_mcp.text.truths.compare import (
     find_contradicted,
     list_other_values,
     list_renames,
+    may_exclude,
     says_change,
     split_outdated,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "list_renames",
     "mark_truths",
     "may_bear",
+    "may_exclude",
     "may_relate",
     "mentions_name",
     "pack_outline",

@@ -10,7 +10,7 @@ Where the scores of both are known, how much each of these tells, and how near b
 question, was learnt (`tools/answers.py`): `weigh_answers`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from memory_mcp.learnt import Features, load_figures, weigh
@@ -66,6 +66,7 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
         "happened": all(frame.past for frame in theirs),
         "only one supposes": supposed,
         "siblings": all(_find_apart(o, n) for o in theirs for n in ours),
+        "same value": _state_same(theirs, ours),
         "of one thing": any(not _find_difference(o, n, asked) for o in theirs for n in ours),
     }
     return {name: float(holds) for name, holds in found.items()}
@@ -74,9 +75,10 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
 def tells_change(features: Features) -> bool:
     """Whether the later one says that something changed.
 
-    A hint does where both are of one thing, and near to the question. What happened stays so.
+    A hint does where both are of one thing, and near to the question. What happened stays so, and
+    the same value in other words changes nothing.
     """
-    if features["happened"] or features["siblings"]:
+    if features["happened"] or features["siblings"] or features["same value"]:
         return False
     near = min(features["old of best"], features["new of best"]) >= _HINTED_MIN
     hinted = features["hints"] and features["of one thing"] and near
@@ -115,7 +117,7 @@ def _answers_anew(
     hints: bool,  # noqa: FBT001
 ) -> bool:
     changed = {frame.supposed for frame in ours if frame.changes or hints}
-    if not changed or _has_other_family(theirs, ours):
+    if not changed or _has_other_family(theirs, ours) or _state_same(theirs, ours):
         return False
     kinds = _find_kinds(question)
     before, after = _find_values(kinds, theirs), _find_values(kinds, ours)
@@ -160,9 +162,20 @@ def _find_kinds(question: str) -> frozenset[str]:
     return next(named, frozenset[str]())
 
 
-def _find_values(kinds: frozenset[str], frames: Sequence[Frame]) -> frozenset[str]:
+def _find_values(kinds: Collection[str], frames: Sequence[Frame]) -> frozenset[str]:
     """The values of these kinds."""
     return frozenset(key for f in frames for kind in kinds for key in f.values.get(kind, ()))
+
+
+def _state_same(old: Sequence[Frame], new: Sequence[Frame]) -> bool:
+    """Whether the new one has no value of a kind of the old one that the old one has not.
+
+    A name alone is no such value: who it is of may be the same.
+    """
+    both = _list_kinds(old) & _list_kinds(new)
+    if not both - {"name", "place"} or any(frame.ended for frame in new):
+        return False
+    return all(_find_values({kind}, new) <= _find_values({kind}, old) for kind in both)
 
 
 def _has_other_family(old: Sequence[Frame], new: Sequence[Frame]) -> bool:

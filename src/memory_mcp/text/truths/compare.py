@@ -10,7 +10,7 @@ A mark hides nothing, so a yes is given more often than two memories become one 
 
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from memory_mcp.domain.deduplication import Different
@@ -38,7 +38,7 @@ from memory_mcp.text.truths.frames import (
     split_statements,
     words,
 )
-from memory_mcp.text.truths.kinds import find_other_kinds
+from memory_mcp.text.truths.kinds import find_other_kinds, is_date
 from memory_mcp.text.truths.places import compare_places
 from memory_mcp.text.truths.renames import Rename, states_name
 from memory_mcp.text.truths.siblings import are_exclusive, find_siblings, list_enumerated
@@ -52,7 +52,10 @@ _NAMED: Final = ("name", "identifier", "value")
 _OTHERS_MAX: Final = 60
 _SHARED_MIN: Final = 0.6
 """Of what the old statement is about, so much must the new one speak of, if it has no subject."""
+_MOMENTS: Final = frozenset({"clock", "day", "count"})
 _STEM_CHARS_MIN: Final = 5
+_LISTED_MIN: Final = 2
+"""Things that two lists must share to be lists of the same."""
 _BEGINNING: Final = 2
 """Sentences whose first words are the same begin alike."""
 
@@ -237,6 +240,8 @@ def _compare_renamed(old: Frame, new: Frame, shared: frozenset[str]) -> Truth:
 
 def compare_alike(old: Frame, new: Frame, limit: str) -> Truth | None:
     """The verdict on the same skeleton, be it that of the sentence or of a part of it."""
+    if not limit and _changes_list(old, new):  # what is cut out names but a part of them
+        return _decide(old, new, "both list all, and not the same")
     verdict = Independent(limit) if limit else _compare_skeletons(old, new)
     if isinstance(verdict, Outdates | Disputes) or verdict is _FURTHER:
         return verdict
@@ -273,6 +278,31 @@ def find_limit(old: Frame, new: Frame) -> str:
     return two or find_other_kinds(old, new)
 
 
+def may_exclude(one: str, other: str) -> bool:
+    """Whether two statements differ in one value only, of which there may be one at a time.
+
+    It asks for less than a mark does: who repeats the one after the other was said takes the other
+    one back, whether or not a rule can tell that they exclude each other.
+    """
+    return any(_may_exclude(o, n) for o in read_frames(one) for n in read_frames(other))
+
+
+def _may_exclude(old: Frame, new: Frame) -> bool:
+    slot = None if find_limit(old, new) else _find_slot(old, new)
+    if slot is None or old.negations or new.negations or not (slot.old and slot.new):
+        return False
+    if _refines(slot) or say_same(slot.old, slot.new) or len(old.keys) <= len(slot.old) + 1:
+        return False
+    if slot.at < max(old.predicate, 1):  # who does it, not what it is of
+        return slot.at == 0 and all(map(_is_alone, (slot.old, slot.new)))
+    return _judge_values(old, slot) is not False
+
+
+def _is_alone(side: Sequence[Word]) -> bool:
+    """Whether a person is named: a capital alone is no sign at the beginning of a sentence."""
+    return len(side) == 1 and side[0].text[:1].isupper() and not side[0].article
+
+
 def _is_for_part(frame: Frame) -> bool:
     """Whether it says that it holds "for publishing only", and not that this changed."""
     return matches("truths", "part_only", frame.text.casefold()) and not frame.changes
@@ -292,10 +322,52 @@ def _compare_skeletons(old: Frame, new: Frame) -> Truth | None:
         return Independent("the same words")
     if old.negations and _exchanges(old.sentence.keys, new.sentence.keys):
         return _decide(old, new, "what is denied is said, and the other way round")
-    slot = _find_slot(old, new)
+    slot = _drop_onset(_find_slot(old, new))
     if slot and say_same(slot.old, slot.new):
         return Independent("the same value in another form")
     return _judge_slot(old, new, slot) if slot else None
+
+
+def _drop_onset(slot: Slot | None) -> Slot | None:
+    """Without the day from which on the new value holds, if the old one has none."""
+    if slot is None or any(word.text.casefold() in words("words", "onsets") for word in slot.old):
+        return slot
+    for at, (word, day) in enumerate(pairwise(slot.new)):
+        if word.text.casefold() in words("words", "begins") and is_date(day):
+            rest = [w for w in slot.new[at + 2 :] if w.key not in words("words", "only")]
+            value = [*slot.new[:at], *rest]
+            return Slot(slot.at, slot.old, value) if value and not (at and rest) else slot
+    return slot
+
+
+def _changes_list(old: Frame, new: Frame) -> bool:
+    """Whether each lists all that something is, and the new list lacks some of the old one.
+
+    "Supported are A, B and C" is over by "Supported are A and B", or by "A, B and D".
+    """
+    copula = next((at for at, word in enumerate(old.words) if word.after_copula), 0)
+    offered = not words("lists", "offered").isdisjoint(old.keys[old.predicate : old.predicate + 1])
+    first = copula or (old.predicate + 1 if old.predicate and offered else 0)
+    if not (first and old.sentence.lists) or old.negations or new.negations or old.general:
+        return False
+    theirs, ours = old.words[first:], new.words[first:]
+    if old.keys[:first] != new.keys[:first] or not all(map(_lists_alone, (theirs, ours))):
+        return False
+    before, after = ({word.key for word in side} for side in (theirs, ours))
+    if len(before & after) < _LISTED_MIN or not before - after:
+        return False
+    # a verb may be said anew with what is in question only
+    return len(after) == len(before) or (bool(copula) and len(after) < len(before))
+
+
+def _lists_alone(said: Sequence[Word]) -> bool:
+    """Whether nothing but things of one word each is named."""
+    return len(said) >= _LISTED_MIN and all(
+        word.kind in ("word", "name", "identifier", "value", "join")
+        and (word.set_off or not at)
+        and not word.article
+        for at, word in enumerate(said)
+    )
 
 
 def _denies(old: Frame, new: Frame) -> bool:
@@ -446,8 +518,12 @@ def _changes_two_things(old: Frame, slot: Slot) -> bool:
     before, after = (
         {word.key for word in side if word.kind != "preposition"} for side in (slot.old, slot.new)
     )
-    leads = [side[0].key for side in (slot.old, slot.new) if side[0].kind == "preposition"]
     figures = _find_dimensions(slot.old) & _find_dimensions(slot.new)
+    leads = [
+        side[0].key
+        for side in (slot.old, slot.new)
+        if side[0].kind == "preposition" and not (figures and _leads_bound(side))
+    ]
     plain = all(word.kind in ("value", "preposition") for word in both)
     mixed = figures and not plain and not _find_families(slot.old) & _find_families(slot.new)
     whole = slot.old[0].after_copula or _names_one_of_kind(old, slot)
@@ -455,6 +531,11 @@ def _changes_two_things(old: Frame, slot: Slot) -> bool:
     acts = any(word.kind == "verb" for word in both) and not whole
     apart = len(leads) == 1 or leads[:1] != leads[1:]
     return bool(shares or mixed or acts or apart or _tells_two_things(slot))
+
+
+def _leads_bound(side: Sequence[Word]) -> bool:
+    """Whether it only leads to a figure that is no hour: "capped at 60 percent"."""
+    return side[0].key in ("at", "to") and _find_dimensions(side).isdisjoint(_MOMENTS)
 
 
 def _tells_two_things(slot: Slot) -> bool:

@@ -6,7 +6,7 @@ of `data/truths.toml`; the words of a sentence are those that merging compares, 
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from memory_mcp.frozen import frozen
@@ -177,11 +177,31 @@ def read_frames(text: str) -> tuple[Frame, ...]:
 
 
 def _split_spliced(sentence: str) -> Sequence[str]:
-    """The clauses that a comma alone joins: "bugs are in Linear, Jira is read-only"."""
+    """The clauses of their own that a comma or an "and" joins.
+
+    "Bugs are in Linear, Jira is read-only"; "the room opens at 7 and Piet has the key".
+    """
+    if joined := load_pattern("truths", "joined").search(sentence):
+        before, behind = sentence[: joined.start()], sentence[joined.end() :]
+        if _stands_alone(before) and _has_own_subject(behind):
+            return (*_split_spliced(before), behind)
     first, *more = load_pattern("truths", "spliced").split(sentence)
     if not more or matches("truths", "conditional", sentence) or not read_sentence(first).predicate:
         return (sentence,)
     return (first, *more)
+
+
+def _stands_alone(clause: str) -> bool:
+    """Whether it says what is so, and neither a condition nor what led to what follows."""
+    said = read_sentence(clause)
+    told = said.past or said.event or matches("truths", "conditional", clause)
+    return bool(said.predicate) and not told
+
+
+def _has_own_subject(clause: str) -> bool:
+    """Whether a verb that is known stands behind its first word, which is a name."""
+    sentence = read_sentence(clause)
+    return sentence.predicate == 1 and sentence.words[1].kind == "verb"
 
 
 @lru_cache(maxsize=_FRAMES_KEPT)
@@ -343,9 +363,23 @@ def _find_topic(frame: Frame) -> frozenset[str]:
         named = at < first and (swapped or ((moved or subject) and word.kind != "verb"))
         if named or (scoped and word.kind != "verb"):
             found.add(frame.keys[at])
+    found -= _find_successors(frame)
     if swapped:
         found -= frame.values.get("name", frozenset()) | families().keys()
     return frozenset(found & frame.about) - frame.ended - words("words", "turns")
+
+
+def _find_successors(frame: Frame) -> frozenset[str]:
+    """What takes the place of what is over: "ruff" of "dropped flake8 for ruff".
+
+    It is named as what is over is: as one of its kind, or right before "instead of it".
+    """
+    over = frozenset[str]().union(*(families().get(key, ()) for key in frame.ended))
+    found = {key for key in frame.keys if over & families().get(key, frozenset())}
+    for before, word in pairwise(frame.words):
+        if before.kind in ("name", "identifier") and word.key in words("words", "instead"):
+            found.add(before.key)
+    return frozenset(found)
 
 
 def _find_clause(found: Sequence[Word], at: int) -> range:

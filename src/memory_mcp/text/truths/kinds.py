@@ -213,6 +213,11 @@ def _list_moments(word: Word) -> tuple[str, ...]:
     return _WHEN if word.key in words("words", "times") else ()
 
 
+def is_date(word: Word) -> bool:
+    """Whether it names a day or a month."""
+    return "day" in _list_moments(word)
+
+
 def _is_unit(word: Word) -> bool:
     return len(word.text) >= _UNIT_CHARS_MIN and word.text.casefold() in units()
 
