@@ -71,5 +71,7 @@ def mark_standing(workspace: Workspace, hits: Sequence[Hit]) -> list[Hit]:
     for hit, each in zip(hits, checked, strict=True):  # once git works, it takes turns with us
         named = name_changes(workspace, hit.record.cites, each)
         standing = _describe(workspace, hit.record, named)
-        marked.append(replace(hit, standing=standing, cites=tuple(map(str, named))))
+        if standing or named:
+            hit = replace(hit, standing=standing, cites=tuple(map(str, named)))  # noqa: PLW2901
+        marked.append(hit)
     return sorted(marked, key=lambda hit: rank_mark(hit.standing))

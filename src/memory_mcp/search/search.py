@@ -132,7 +132,10 @@ async def search_memories(
         found = replace(found, hits=await drop_unsupported_hits(workspace, found.hits, view))
     if not found.hits:
         await require_records_folder(workspace, view)
-    hits = [replace(hit, by=find_author(workspace, hit.record)) for hit in found.hits]
+    authors = [find_author(workspace, hit.record) for hit in found.hits]
+    if not any(authors):
+        return found
+    hits = [replace(hit, by=by) for hit, by in zip(found.hits, authors, strict=True)]
     return replace(found, hits=hits)
 
 

@@ -9,6 +9,7 @@ What does not stand on this commit of git says nothing of what does, nor the oth
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from operator import truediv
 from types import MappingProxyType
 from typing import Final
 
@@ -183,21 +184,23 @@ class _Telling:
 
     def __init__(self, hits: Sequence[SearchFields]) -> None:
         bodies = [_split(each) for each in hits]
-        words = frozenset(filter(_tell_rarity, frozenset[str]().union(*bodies)))
-        self._words = words
-        self._rows = {word: [_tell_rarity(word) * (word in body) for body in bodies]
-                      for word in words}  # fmt: skip
-        self._wholes = [_weigh(body) for body in bodies]
+        self._words = frozenset(filter(_tell_rarity, frozenset[str]().union(*bodies)))
+        self._wholes = [_weigh(body) or 1.0 for body in bodies]
+
+        @cache  # of many words no other text holds any
+        def find_row(word: str) -> list[float]:
+            rarity = _tell_rarity(word)
+            return [rarity if word in body else 0.0 for body in bodies]
+
+        self._find_row = find_row
 
     def share(self, fields: SearchFields) -> float:
         """The most that a text shares with a hit, of what the shorter of the two tells."""
         words = _split(fields)
         if not (both := words & self._words):
             return 0.0
-        own = _weigh(words)
-        shared = map(sum, zip(*map(self._rows.__getitem__, both), strict=True))
-        pairs = zip(shared, self._wholes, strict=True)
-        return max([told / min(own, whole) for told, whole in pairs if told])
+        shared = [*map(sum, zip(*map(self._find_row, both), strict=True))]
+        return max(max(shared) / _weigh(words), *map(truediv, shared, self._wholes))
 
 
 def _weigh(words: Iterable[str]) -> float:
