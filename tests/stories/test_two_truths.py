@@ -55,6 +55,22 @@ async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings,
 
     assert [hit["memoryId"] for hit in found["results"]] == [new, old]
     assert [hit.get("outdated_by") for hit in found["results"]] == [None, new]
+    assert [bool(hit.get("outdated_for")) for hit in found["results"]] == [False, True]
+
+
+async def test_what_a_question_alone_outdates_stays_behind_what_it_is_outdated_by(
+    settings: Settings, era: Era
+) -> None:
+    """The question may err: then what holds is the second, and not the last."""
+    async with agent(settings, era) as client:
+        old = await add(client, "Orders up to 200 euros can be placed without asking anybody.")
+        await add(client, "Orders are placed in the portal.")
+        await add(client, "An amount is placed in the column of orders.")
+        new = await add(client, "The limit was cut: orders above 75 euros need a signature.")
+        asked = "up to what amount can I place orders?"
+        found = await call(client, "search_memories", query=asked)
+
+    assert [hit["memoryId"] for hit in found["results"]][:2] == [new, old]
 
 
 async def test_no_turn_of_a_talk_is_outdated_by_a_later_one(settings: Settings, era: Era) -> None:
@@ -137,7 +153,7 @@ def test_who_asks_why_hears_what_a_question_outdates(run: Run) -> None:
 
     assert "outdated, for a question that both answer, by:\n- Our malt supplier" in known
     assert "contradicts it by itself." in known
-    assert "outdated by" in found
+    assert "for this question" in found
     assert "No memory that holds here contradicts it." in unknown
 
 
