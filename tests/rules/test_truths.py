@@ -571,11 +571,11 @@ def test_no_words_weigh_more_than_the_most_that_they_may() -> None:
 
 def test_two_of_which_one_hardly_answers_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of what a question finds does not answer it, and to read two takes long."""
-    old = _record(1, "On-call rotates weekly.")
-    new = _record(2, "Tobin has the pager from now on.")
+    old = _record(1, "Malt comes from Sedlmaier.")
+    new = _record(2, "Our malt supplier is Weyland & Sons since the new year.")
     fields = {record.id: make_fields(record) for record in (old, new)}
     outlines = {id_: each.outline for id_, each in fields.items()}
-    asked = "who has the pager?"
+    asked = "who delivers our malt?"
 
     def mark(agreement: float) -> list[RecordId | None]:
         hits = [Hit(new, 0.9, agreement=0.9), Hit(old, agreement, agreement=agreement)]

@@ -48,9 +48,9 @@ async def test_a_receipt_orders_nobody_to_merge_what_is_only_near(
 async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings, era: Era) -> None:
     """Nothing but the question tells that both are about one thing."""
     async with agent(settings, era) as client:
-        old = await add(client, "Orders up to 200 euros can be placed without asking anybody.")
-        new = await add(client, "The limit was cut: orders above 75 euros need a signature.")
-        asked = "up to what amount can I place orders?"
+        old = await add(client, "Malt comes from Sedlmaier.")
+        new = await add(client, "Our malt supplier is Weyland & Sons since the new year.")
+        asked = "who delivers our malt?"
         found = await call(client, "search_memories", query=asked)
 
     assert [hit["memoryId"] for hit in found["results"]] == [new, old]
@@ -63,11 +63,11 @@ async def test_what_a_question_alone_outdates_stays_behind_what_it_is_outdated_b
 ) -> None:
     """The question may err: then what holds is the second, and not the last."""
     async with agent(settings, era) as client:
-        old = await add(client, "Orders up to 200 euros can be placed without asking anybody.")
-        await add(client, "Orders are placed in the portal.")
-        await add(client, "An amount is placed in the column of orders.")
-        new = await add(client, "The limit was cut: orders above 75 euros need a signature.")
-        asked = "up to what amount can I place orders?"
+        old = await add(client, "Malt comes from Sedlmaier.")
+        await add(client, "The malt mill is cleaned on Mondays.")
+        await add(client, "Our malt is stored upstairs.")
+        new = await add(client, "Our malt supplier is Weyland & Sons since the new year.")
+        asked = "who delivers our malt?"
         found = await call(client, "search_memories", query=asked)
 
     assert [hit["memoryId"] for hit in found["results"]][:2] == [new, old]
@@ -461,7 +461,7 @@ async def test_what_the_task_outdates_stands_nowhere_in_its_context(
     """By the question alone it is known that the newer one answers what the older one did."""
     async with agent(settings, era) as client:
         await add(client, "Orders up to 200 euros can be placed freely.", kind="preference")
-        await add(client, "The limit was cut: orders above 75 euros need a signature.")
+        await add(client, "Our malt supplier is Weyland & Sons since the new year.")
         text = await read(client, "memory_context", task="up to what amount can I place orders?")
 
     assert "75 euros" in text

@@ -69,7 +69,7 @@ _ANSWERS_MAX: Final = 8
 """Of the ranked so many may answer the question, though they are not shown."""
 _ANSWER_MIN: Final = 0.1
 """Share of the best score below which nothing answers the same question."""
-_ANSWERS_FROM: Final = 0.7
+_ANSWERS_FROM: Final = 0.3
 """The logit from which on a later statement answers a question anew."""
 _NEAR_SCORE: Final = 0.7
 """What a memory scores that holds the words of a question."""

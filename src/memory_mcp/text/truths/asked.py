@@ -61,7 +61,8 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
     before, after = _find_values(kinds, theirs), _find_values(kinds, ours)
     asked = _find_asked(question)
     both = _list_kinds(theirs) & _list_kinds(ours)
-    links = _describe_links(_find_kinds(question, _ASKED), theirs, ours)
+    asks = [_find_kinds(question, _ASKED)] if question else list(_ASKED.values())
+    links = _describe_links(asks, theirs, ours)
     supposed = {frame.supposed for frame in theirs} != {frame.supposed for frame in ours}
     found = {
         "anew": _answers_anew(question, theirs, ours, hints),
@@ -81,9 +82,9 @@ def describe_answers(question: str, old: str, new: str) -> dict[str, float]:
 
 
 def _describe_links(
-    kinds: frozenset[str], theirs: Sequence[Frame], ours: Sequence[Frame]
+    asks: Sequence[frozenset[str]], theirs: Sequence[Frame], ours: Sequence[Frame]
 ) -> dict[str, bool]:
-    """What both have in common beside that of which they speak.
+    """What both have in common beside that of which they speak, if one of these kinds is asked for.
 
     Who "now has an office" is the same who approves the budget, and approves it still.
     """
@@ -95,7 +96,7 @@ def _describe_links(
         "beyond": bool((about - topic) & (new_about - new_topic)),
         "values both": bool((_list_kinds(theirs) & _list_kinds(ours)) - {"name"}),
         "ends old": any(not frame.ended.isdisjoint(about) for frame in ours),
-        "asked kind both": not (kinds.isdisjoint(before) or kinds.isdisjoint(after)),
+        "asked kind both": any(kinds & before and kinds & after for kinds in asks),
     }
     said, said_new = _list_said(theirs), _list_said(ours)
     return found | {
