@@ -573,17 +573,19 @@ def test_two_of_which_one_hardly_answers_are_not_read(monkeypatch: pytest.Monkey
     """Most of what a question finds does not answer it, and to read two takes long."""
     old = _record(1, "Malt comes from Sedlmaier.")
     new = _record(2, "Our malt supplier is Weyland & Sons since the new year.")
-    fields = {record.id: make_fields(record) for record in (old, new)}
+    other = _record(0, "The parrot eats seeds.")
+    fields = {record.id: make_fields(record) for record in (other, old, new)}
     outlines = {id_: each.outline for id_, each in fields.items()}
     asked = "who delivers our malt?"
 
     def mark(agreement: float) -> list[RecordId | None]:
-        hits = [Hit(new, 0.9, agreement=0.9), Hit(old, agreement, agreement=agreement)]
+        best = Hit(other, 0.9, agreement=0.9)
+        hits = [best, *(Hit(each, agreement, agreement=agreement) for each in (new, old))]
         return [hit.outdated_by for hit in mark_hits(hits, asked, outlines, fields)]
 
-    assert mark(0.9) == [None, new.id]
+    assert mark(0.9) == [None, None, new.id]
     monkeypatch.delattr("memory_mcp.search.truths.describe_answers")
-    assert mark(0.1) == [None, None]
+    assert mark(0.1) == [None, None, None]
 
 
 @pytest.mark.parametrize(
