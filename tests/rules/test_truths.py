@@ -573,7 +573,7 @@ def test_two_of_which_one_hardly_answers_are_not_read(monkeypatch: pytest.Monkey
     """Most of what a question finds does not answer it, and to read two takes long."""
     old = _record(1, "Malt comes from Sedlmaier.")
     new = _record(2, "Our malt supplier is Weyland & Sons since the new year.")
-    other = _record(0, "The parrot eats seeds.")
+    other = _record(3, "The parrot eats seeds.")
     fields = {record.id: make_fields(record) for record in (other, old, new)}
     outlines = {id_: each.outline for id_, each in fields.items()}
     asked = "who delivers our malt?"
