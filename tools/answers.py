@@ -49,6 +49,7 @@ HANDS: Final = {
         f"fresh{number}": tuple(f"{half}/fresh{number}-truth_stores" for half in ("open", "closed"))
         for number in (2, 3, 4, 5, 7)
     },
+    "beside": ("open/beside-truth_stores",),
     **{
         path.stem: (f"train/{path.stem}",)
         for path in sorted((DATA / "train").glob("*-truth_stores.json"))
@@ -57,7 +58,7 @@ HANDS: Final = {
 PLAIN: Final = ("agent", "lifelog")
 """Sets in which nothing is outdated: every pair of candidates of their questions is wrong."""
 WEIGHTS: Final = ROOT / "src" / "memory_mcp" / "text" / "data" / "answers.json"
-CURVE: Final = (-1.0, -0.7, -0.5, -0.3, 0.0, 0.4, 1.0)
+CURVE: Final = (0.0, 0.4, 0.7, 1.0)
 SHOWN: Final = 5
 ROUNDS: Final = 60
 STEP: Final = 0.1

@@ -639,9 +639,10 @@ def test_a_figure_that_bounds_the_subject_is_a_value(old: str, new: str) -> None
 def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     """A word of change counts anywhere; a hint may be part of a name: "Back to Black".
 
-    Neither counts against what happened, nor where both have the same value.
+    Neither counts against what happened, nor where both have the same value, nor where both have
+    nothing in common but the subject.
     """
-    plain = {"happened": 0.0, "siblings": 0.0, "same value": 0.0}
+    plain = {"happened": 0.0, "siblings": 0.0, "same value": 0.0, "linked": 1.0}
     changed = plain | {"changes": 1.0, "hints": 0.0, "of one thing": 0.0}
     hinted = plain | {"changes": 0.0, "hints": 1.0, "of one thing": 1.0}
     near = {"old of best": 1.0, "new of best": 0.6}
@@ -654,6 +655,7 @@ def test_a_hint_of_change_counts_only_near_to_the_question() -> None:
     assert not tells_change(changed | near | {"happened": 1.0})
     assert not tells_change(changed | near | {"siblings": 1.0})
     assert not tells_change(changed | near | {"same value": 1.0})
+    assert not tells_change(changed | near | {"linked": 0.0})
 
 
 def test_no_words_weigh_more_than_the_most_that_they_may() -> None:
@@ -668,16 +670,67 @@ def test_no_words_weigh_more_than_the_most_that_they_may() -> None:
 
 def test_two_of_which_one_hardly_answers_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of what a question finds does not answer it, and to read two takes long."""
-    old = _record(1, "On-call rotates weekly.")
-    new = _record(2, "Tobin has the pager from now on.")
-    fields = {record.id: make_fields(record) for record in (old, new)}
+    old = _record(1, "Malt comes from Sedlmaier.")
+    new = _record(2, "Our malt supplier is Weyland & Sons since the new year.")
+    other = _record(3, "The parrot eats seeds.")
+    fields = {record.id: make_fields(record) for record in (other, old, new)}
     outlines = {id_: each.outline for id_, each in fields.items()}
-    asked = "who has the pager?"
+    asked = "who delivers our malt?"
 
     def mark(agreement: float) -> list[RecordId | None]:
-        hits = [Hit(new, 0.9, agreement=0.9), Hit(old, agreement, agreement=agreement)]
+        best = Hit(other, 0.9, agreement=0.9)
+        hits = [best, *(Hit(each, agreement, agreement=agreement) for each in (new, old))]
         return [hit.outdated_by for hit in mark_hits(hits, asked, outlines, fields)]
 
-    assert mark(0.9) == [None, new.id]
+    assert mark(0.9) == [None, None, new.id]
     monkeypatch.delattr("memory_mcp.search.truths.describe_answers")
-    assert mark(0.1) == [None, None]
+    assert mark(0.1) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("what must operators see", "The operator view must be dark theme only.",
+         "We switched the operator view to Qt."),
+        ("who is the dramaturg", "Merging a translation needs a review from the dramaturg.",
+         "Paul Ehrke is the dramaturg now."),
+        ("where are feed tables edited", "Ingrid approves every change of the feeding tables.",
+         "Feed tables get edited in the web editor these days."),
+        ("how are lice reports submitted",
+         "Lice counts are reported to the authority every Monday before noon.",
+         "Lice reports have to be uploaded in the portal instead."),
+        ("how does the weather station report", "The weather station sends readings over MQTT.",
+         "The weather station was moved to the south roof."),
+        ("wo stehen die DVDs", "DVDs stehen im Keller.",
+         "Die DVDs haben jetzt gelbe Etiketten."),
+        ("when are playtests", "Playtests are on Thursday evenings.",
+         "Playtests are held online now."),
+    ],
+)  # fmt: skip
+def test_what_is_said_further_of_one_thing_answers_nothing_anew(
+    question: str, old: str, new: str
+) -> None:
+    """Both are near to the question, and the later one says that something changed."""
+    near = {"old of best": 1.0, "new of best": 1.0}
+
+    assert not tells_change(describe_answers(question, old, new) | near)
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("who delivers our malt", "Malt comes from Sedlmaier.",
+         "Our malt supplier is Weyland & Sons since the new year."),
+        ("until when can lunch be ordered", "Orders for lunch close at 9:30.",
+         "Lunch orders are now accepted until 10:15."),
+        ("was kostet eine Seite", "Drucken kostet 10 Cent pro Seite.",
+         "Eine Seite zu drucken kostet ab sofort 15 Cent."),
+        ("which engine do we use", "The game is made with Unity 2022.",
+         "We dropped Unity; it is Godot from now on."),
+    ],
+)  # fmt: skip
+def test_another_value_of_what_is_asked_for_answers_anew(question: str, old: str, new: str) -> None:
+    """Or what ends the older one."""
+    near = {"old of best": 1.0, "new of best": 1.0}
+
+    assert tells_change(describe_answers(question, old, new) | near)

@@ -63,13 +63,29 @@ async def test_a_receipt_orders_nobody_to_merge_what_is_only_near(
 async def test_the_newer_answer_goes_first_in_whatever_words(settings: Settings, era: Era) -> None:
     """Nothing but the question tells that both are about one thing."""
     async with agent(settings, era) as client:
-        old = await add(client, "Orders up to 200 euros can be placed without asking anybody.")
-        new = await add(client, "The limit was cut: orders above 75 euros need a signature.")
-        asked = "up to what amount can I place orders?"
+        old = await add(client, "Malt comes from Sedlmaier.")
+        new = await add(client, "Our malt supplier is Weyland & Sons since the new year.")
+        asked = "who delivers our malt?"
         found = await call(client, "search_memories", query=asked)
 
     assert [hit["memoryId"] for hit in found["results"]] == [new, old]
     assert [hit.get("outdated_by") for hit in found["results"]] == [None, new]
+    assert [bool(hit.get("outdated_for")) for hit in found["results"]] == [False, True]
+
+
+async def test_what_a_question_alone_outdates_stays_behind_what_it_is_outdated_by(
+    settings: Settings, era: Era
+) -> None:
+    """The question may err: then what holds is the second, and not the last."""
+    async with agent(settings, era) as client:
+        old = await add(client, "Malt comes from Sedlmaier.")
+        await add(client, "The malt mill is cleaned on Mondays.")
+        await add(client, "Our malt is stored upstairs.")
+        new = await add(client, "Our malt supplier is Weyland & Sons since the new year.")
+        asked = "who delivers our malt?"
+        found = await call(client, "search_memories", query=asked)
+
+    assert [hit["memoryId"] for hit in found["results"]][:2] == [new, old]
 
 
 async def test_no_turn_of_a_talk_is_outdated_by_a_later_one(settings: Settings, era: Era) -> None:
@@ -152,7 +168,7 @@ def test_who_asks_why_hears_what_a_question_outdates(run: Run) -> None:
 
     assert "outdated, for a question that both answer, by:\n- Our malt supplier" in known
     assert "contradicts it by itself." in known
-    assert "outdated by" in found
+    assert "for this question" in found
     assert "No memory that holds here contradicts it." in unknown
 
 
@@ -460,7 +476,7 @@ async def test_what_the_task_outdates_stands_nowhere_in_its_context(
     """By the question alone it is known that the newer one answers what the older one did."""
     async with agent(settings, era) as client:
         await add(client, "Orders up to 200 euros can be placed freely.", kind="preference")
-        await add(client, "The limit was cut: orders above 75 euros need a signature.")
+        await add(client, "Our malt supplier is Weyland & Sons since the new year.")
         text = await read(client, "memory_context", task="up to what amount can I place orders?")
 
     assert "75 euros" in text

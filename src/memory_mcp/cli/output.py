@@ -387,7 +387,8 @@ def _result_text(result: Fields) -> str:
 def _find_marks(result: Fields) -> Iterator[str]:
     """Why a memory may not hold, or not be the user's own word."""
     if outdated := result.get("outdated_by"):
-        yield f"outdated by {name_id(outdated)}"
+        asked = f", for {result['outdated_for']}" if "outdated_for" in result else ""
+        yield f"outdated by {name_id(outdated)}{asked}"
     if disputed := result.get("disputed_with"):
         yield f"disputed with {', '.join(map(name_id, disputed))}"
     if standing := result.get("standing"):

@@ -133,7 +133,8 @@ class Hit:
     `agreement` is what put it in its order (`RankedCandidate`).
     `place` says where on the timeline it was written, if another machine wrote it and it is not
     stored here yet. `outdated_by` is the visible memory that brings it up to date; `disputed_with`
-    are those that contradict it, where nothing says who is right. `passage` is the part of a long
+    are those that contradict it, where nothing says who is right. `by_question`: it is outdated as
+    an answer to this question, and may hold otherwise. `passage` is the part of a long
     memory that matched, `same_words` are the words of the question that it holds. `by` is the
     member who wrote it, if that is not the user. `standing` says in a word why it may not hold for
     the code as it is here, `cites` what became of what it cites.
@@ -145,6 +146,7 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
     agreement: float | None = None
     outdated_by: RecordId | None = None
+    by_question: bool = False
     disputed_with: tuple[RecordId, ...] = ()
     passage: Passage | None = None
     same_words: tuple[str, ...] = ()

@@ -551,6 +551,9 @@ def _render_why(hit: Hit, newer_than: Sequence[RecordId]) -> Fields:
     return {"why": describe_reasons(hit, newer_than), "parts": dict(hit.parts) or None}
 
 
+_THIS_QUESTION: Final = "this question; it may hold otherwise"
+
+
 def _render_hit(hit: Hit, *, key: bool) -> Fields:
     record = hit.record
     metadata = {
@@ -578,6 +581,7 @@ def _render_hit(hit: Hit, *, key: bool) -> Fields:
         **({"cites": list(hit.cites)} if hit.cites else {}),
         **({"standing": hit.standing} if hit.standing else {}),
         **({"outdated_by": hit.outdated_by} if hit.outdated_by else {}),
+        **({"outdated_for": _THIS_QUESTION} if hit.by_question else {}),
         **({"disputed_with": list(hit.disputed_with)} if hit.disputed_with else {}),
     }
 

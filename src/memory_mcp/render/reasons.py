@@ -58,7 +58,8 @@ def _list_others(hit: Hit, newer_than: Sequence[RecordId]) -> Iterator[str]:
     if newer_than:
         yield f"newer than {', '.join(map(name_id, newer_than))}"
     if hit.outdated_by:
-        yield f"though outdated by {name_id(hit.outdated_by)}"
+        asked = " as an answer to this question" if hit.by_question else ""
+        yield f"though outdated{asked} by {name_id(hit.outdated_by)}"
     if hit.disputed_with:
         yield f"though disputed with {', '.join(map(name_id, hit.disputed_with))}"
     if hit.place:

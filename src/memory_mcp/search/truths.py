@@ -1,8 +1,9 @@
 """Orders hits by what holds: a newer statement goes before the one that it brings up to date.
 
 What was decided goes before the talk in which it was. An outdated statement carries the id of its
-successor and gives up its place; it is last, unless the question asks for what was or quotes it. A
-rival may rank too low to be a hit, so the candidates that share words with a hit are read, too.
+successor and gives up its place; it is last, unless the question asks for what was or quotes it.
+Where the question alone tells that it is outdated, it stays right behind its successor. A rival may
+rank too low to be a hit, so the candidates that share words with a hit are read, too.
 What does not stand on this commit of git says nothing of what does, nor the other way round.
 """
 
@@ -67,7 +68,7 @@ _ANSWERS_MAX: Final = 8
 """Of the ranked so many may answer the question, though they are not shown."""
 _ANSWER_MIN: Final = 0.1
 """Share of the best score below which nothing answers the same question."""
-_ANSWERS_FROM: Final = -0.5
+_ANSWERS_FROM: Final = 0.3
 """The logit from which on a later statement answers a question anew."""
 _NEAR_SCORE: Final = 0.7
 """What a memory scores that holds the words of a question."""
@@ -122,7 +123,7 @@ async def load_by_truth(
         )  # fmt: skip
 
     found = await order(hits)
-    if any(hit.outdated_by for hit in found):  # their places are free
+    if any(hit.outdated_by and not hit.by_question for hit in found):  # their places are free
         rest = [place for place in ranked if place.id not in own]
         spare, lost = await load_hits(rest, home, view, _SPARE_MAX)
         found, unreadable = await order([*hits, *spare]), unreadable | lost
@@ -308,6 +309,7 @@ def describe_nearness(
     earlier, later, best = scores
     theirs, ours = _split(old), _split(new)
     less = min(_weigh(theirs), _weigh(ours)) or 1.0
+    every = _tell(asked) or 1.0
     return {
         "old of best": earlier / (best or 1.0),
         "new of best": later / (best or 1.0),
@@ -316,6 +318,13 @@ def describe_nearness(
         "shared": _weigh(theirs & ours) / less,
         "asked of the new": _tell(asked & ours - theirs),
         "asked of the old": _tell(asked & theirs - ours),
+        "asked both": _tell(asked & theirs & ours) / every,
+        "asked none": _tell(asked - theirs - ours) / every,
+        "asked new share": _tell(asked & ours - theirs) / every,
+        "asked old share": _tell(asked & theirs - ours) / every,
+        "new told": _tell(asked & ours) / (_tell(ours) or 1.0),
+        "new rest": _tell(ours - asked - theirs),
+        "old rest": _tell(theirs - asked - ours),
     }
 
 
@@ -332,6 +341,7 @@ def order_by_truth(
 ) -> list[Hit]:
     """The best hits with their marks, outdated ones last but for one that the query quotes.
 
+    What is outdated by the question alone keeps its place, behind what brings it up to date.
     Those of the others that are in `taking` may take the place of one that they bring up to date.
     """
     own = {hit.record.id: hit for hit in hits}
@@ -353,7 +363,9 @@ def order_by_truth(
         holder = given_up.get(hit.record.id, hit.record.id)
         if holder in own or holder in taking:
             holding.setdefault(holder, _take_score(marked[holder], hit))
-    outdated = [hit for hit in found if hit.record.id in given_up]
+        if hit.by_question:
+            holding.setdefault(hit.record.id, hit)
+    outdated = [hit for hit in found if hit.record.id in given_up and not hit.by_question]
     beside = [hit for hit in every if hit.record.id in taking and not hit.outdated_by]
     told = _put_renames_beside(_put_talk_last(list(holding.values())), beside)
     return [*told, *outdated][:limit]
@@ -436,5 +448,6 @@ def _mark(hit: Hit, marks: Marks) -> Hit:
     return replace(
         hit,
         outdated_by=marks.outdated.get(hit.record.id, hit.outdated_by),
+        by_question=hit.record.id in marks.by_question,
         disputed_with=marks.disputed.get(hit.record.id, hit.disputed_with),
     )

@@ -234,7 +234,7 @@ _ROW: Final = frozenset(
     {
         "memoryId", "content", "title", "category", "tags", "kind", "phase", "importance", "pinned",
         "createdAt", "branch", "segment", "score", "why", "place", "by", "cites", "standing",
-        "outdated_by", "disputed_with", "expires_at",
+        "outdated_by", "outdated_for", "disputed_with", "expires_at",
     }
 )  # fmt: skip
 

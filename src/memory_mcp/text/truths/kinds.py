@@ -37,10 +37,10 @@ def _state_other_kinds(old: Frame, new: Frame) -> bool:
     """Whether both speak of one thing, and no value of the new one is of a kind of an old one."""
     if new.ended & old.about or not _share_subject(old, new):
         return False
-    theirs, ours = _list_kinds(old.text), _list_kinds(new.text)
+    theirs, ours = list_kinds(old.text), list_kinds(new.text)
     if not (theirs and ours) or theirs & ours:
         return False
-    both = _find_topic(old)[0] & _find_topic(new)[0]
+    both = find_topic(old)[0] & find_topic(new)[0]
     if list_families(old, both) & list_families(new, both):
         return False
     if ("tool" in theirs and "named" in ours) or ("named" in theirs and "tool" in ours):
@@ -76,11 +76,11 @@ def _find_object(frame: Frame) -> Word | None:
 
 def _share_subject(old: Frame, new: Frame) -> bool:
     """Whether both speak of one thing, and the new one of nothing that is stated of it."""
-    theirs, ours = _find_topic(old)[0], _find_topic(new)[0]
+    theirs, ours = find_topic(old)[0], find_topic(new)[0]
     return bool(theirs & ours) and ours.isdisjoint(old.about - theirs)
 
 
-def _find_topic(frame: Frame) -> tuple[frozenset[str], int]:
+def find_topic(frame: Frame) -> tuple[frozenset[str], int]:
     """Of what it speaks, and where begins what it says of it.
 
     We say it of what we do something with, "we moved standup", or of what we do: "we meet".
@@ -98,9 +98,10 @@ def _ends_object(word: Word) -> bool:
 
 
 @lru_cache(maxsize=_KINDS_KEPT)
-def _list_kinds(text: str) -> frozenset[str]:
+def list_kinds(text: str) -> frozenset[str]:
+    """The kinds of what a sentence says of its subject: "where", "hour", "who" and so on."""
     frame = read_frame(text)
-    topic, at = _find_topic(frame)
+    topic, at = find_topic(frame)
     if not (topic and at):
         return frozenset()
     often = frame.values.get("often", frozenset()) - topic

@@ -30,9 +30,13 @@ _KEY_DIGITS: Final = 20
 
 @frozen
 class Marks:
-    """For each outdated memory the newest one that replaces it, and who disputes with whom."""
+    """For each outdated memory the newest one that replaces it, and who disputes with whom.
+
+    `by_question` are the outdated ones of which nothing but a question says so.
+    """
 
     outdated: dict[RecordId, RecordId] = field(default_factory=dict[RecordId, RecordId])
+    by_question: set[RecordId] = field(default_factory=set[RecordId])
     disputed: dict[RecordId, tuple[RecordId, ...]] = field(
         default_factory=dict[RecordId, tuple[RecordId, ...]]
     )
@@ -54,12 +58,17 @@ def mark_truths(
         match compare_records(older, newer) if _may_bear(older, newer, outlines) else None:
             case Outdates():
                 marks.outdated[older.id] = newer.id
+                marks.by_question.discard(older.id)
             case Disputes():
                 for one, other in ((older.id, newer.id), (newer.id, older.id)):
                     marks.disputed[one] = (*marks.disputed.get(one, ()), other)
             case _:
-                if replaces and not older.holds_with(newer) and replaces(older, newer):
+                known = older.id in marks.outdated and older.id not in marks.by_question
+                if known or replaces is None or older.holds_with(newer):
+                    continue
+                if replaces(older, newer):
                     marks.outdated[older.id] = newer.id
+                    marks.by_question.add(older.id)
     for older, newer in marks.outdated.items():
         while newer in marks.outdated:
             newer = marks.outdated[newer]  # noqa: PLW2901  # the last of the line holds

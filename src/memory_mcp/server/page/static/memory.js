@@ -11,7 +11,8 @@ export const FOUND_ROW = 76; // with a line that says why it was found
 export function renderMemoryRow(each) {
   const marks = [
     each.pinned ? chip("pinned", "here") : null,
-    each.outdated_by ? chip("outdated", "gone") : null,
+    each.outdated_for ? chip("outdated for this question", "pending") : null,
+    each.outdated_by && !each.outdated_for ? chip("outdated", "gone") : null,
     each.disputed_with ? chip("disputed", "pending") : null,
     each.standing ? chip(firstLine(each.standing, 40), "pending") : null,
     each.place ? chip("not trusted", "gone") : null,
