@@ -35,6 +35,7 @@ _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "asks_where": frozenset({"where", "place"}),
 }
 """The same with what a sentence says of its subject; a bare figure is no time."""
+_FIGURES: Final = (_KINDS["asks_when"] | _KINDS["asks_figure"]) - {"often"}
 
 
 _HINTED_MIN: Final = 0.5
@@ -228,14 +229,12 @@ def _find_values(kinds: Collection[str], frames: Sequence[Frame]) -> frozenset[s
 
 
 def _state_same(old: Sequence[Frame], new: Sequence[Frame]) -> bool:
-    """Whether the new one has no value of a kind of the old one that the old one has not.
-
-    A name alone is no such value: who it is of may be the same.
-    """
-    both = _list_kinds(old) & _list_kinds(new)
-    if not both - {"name", "place"} or any(frame.ended for frame in new):
+    """Whether both have the same figures, and one of them has a unit: a bare one may be a name."""
+    if any(frame.ended for frame in new):
         return False
-    return all(_find_values({kind}, new) <= _find_values({kind}, old) for kind in both)
+    before, after = ({kind: found for kind in _FIGURES if (found := _find_values({kind}, frames))}
+                     for frames in (old, new))  # fmt: skip
+    return before == after and bool(before.keys() - {"count"})
 
 
 def _has_other_family(old: Sequence[Frame], new: Sequence[Frame]) -> bool:
