@@ -147,7 +147,8 @@ def _leave_out_repeated(
     model: PlainModel, left: Mapping[str, Seg], here: Collection[Seg]
 ) -> dict[str, Seg]:
     """Of lines that end with the same written segment the newest: they restore the same."""
-    written = {e.segment for e in model.entries} | {s.segment for s in model.seals.values()}
+    written = {e.segment for e in model.entries if e.kind != "erasure"}
+    written |= {s.segment for s in model.seals.values()}
     ends: dict[Seg | None, str] = {}
     for name, tip in left.items():
         at: Seg | None = tip
