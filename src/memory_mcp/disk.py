@@ -131,6 +131,8 @@ class Disk:
     def try_folder(self, folder: Path) -> None:
         """Write a small file where the folder is, or would be made, and remove it again.
 
+        Behind a link nothing is tried: whoever reads there refuses it, too, and says so.
+
         Raises:
             StoreUnavailableError: the file system refused what any write to the folder needs.
         """
@@ -142,6 +144,8 @@ class Disk:
             self._refuse_links(folder)
             with self._temporary(trial, None) as put:
                 put(bytes(_TRIAL_BYTES))
+        except UnsafeFileError:
+            return
         except OSError as error:
             raise self.unavailable(error, folder, "store") from error
         finally:

@@ -82,8 +82,8 @@ async def test_each_call_has_a_span_and_none_has_content_or_keys(
         assert token not in said
     endings = {(span.name, (span.attributes or {})["memory_mcp.ending"]) for span in spans}
     assert {
-        ("tools/call add_memory", "ok"), ("tools/call add_memory", "failed"),
-        ("tools/call forget_memory", "failed"), ("tools/call other", "failed"),
+        ("tools/call add_memory", "ok"), ("tools/call add_memory", "refused"),
+        ("tools/call forget_memory", "refused"), ("tools/call other", "failed"),
     } <= endings  # fmt: skip
     failed = [span for span in spans if (span.attributes or {})["memory_mcp.ending"] == "failed"]
     assert {span.status.status_code for span in failed} == {trace.StatusCode.ERROR}

@@ -60,14 +60,10 @@ ONE_KIND: Final = [
 ]
 
 BY_QUESTION: Final = [
-    ("The wiki is Confluence.", "The wiki is now in Notion."),
-    ("The office is in Berlin.", "The office is now a boat."),
-    ("The site is hosted by Hetzner.", "The site is now on Gcore."),
     ("The site uses Netlify.", "The site is now on our own servers."),
     ("The API is on port 8080.", "The API now listens on 9090."),
     ("Timeouts are in seconds.", "Timeouts are now in milliseconds."),
     ("The proxy listens on port 80.", "The proxy moved to port 8088."),
-    ("Noor uses Vim.", "Noor switched to a Remarkable."),
 ]
 
 

@@ -248,4 +248,4 @@ def test_the_command_asks_the_same(run: Run) -> None:
 
     assert "- Carts rest in cookies. [" in text
     assert "Orders" not in text
-    assert "is neither" in complaint(run, "context", "--since", "x")
+    assert "is neither" in complaint(run, "context", "--since", "x", expected=2)
