@@ -75,8 +75,6 @@ class PlainModel:
     forgotten: set[Seg] = field(default_factory=set[Seg])
     erased: set[str] = field(default_factory=set[str])
     written: int = 0
-    returned: set[Seg] = field(default_factory=set[Seg])
-    """Where branches stood right after a backtrack or a restore."""
 
     # reading
 
@@ -115,17 +113,10 @@ class PlainModel:
         return [s for s in self._decided() if s.segment not in road and s.segment in back]
 
     def refuses(self, branch: str, phase: int | None) -> bool:
-        """Whether the branch has sealed this phase or a later one, and is not about to redo it.
-
-        Whoever went back to the checkpoint of a phase redoes that phase.
-        """
-        valid = self.valid(branch)
-        if phase is None or not valid:
+        """Whether the branch has sealed this phase or a later one."""
+        if phase is None:
             return False
-        last, tip = valid[-1], self.tips[branch]
-        back = last.branch == branch and tip in self.returned and self.parents[tip] == last.segment
-        later = [s for s in valid if s.phase is not None and s.phase >= phase]
-        return any(s.phase != phase or not back for s in later)
+        return any(s.phase is not None and s.phase >= phase for s in self.valid(branch))
 
     def pending(self, branch: str) -> list[Seal]:
         road = self.on(branch)
@@ -220,7 +211,6 @@ class PlainModel:
         if line is not None:
             self.lines[line] = Left(self.tips[branch], branch)
         self.tips[branch] = self._grow(move.parent)
-        self.returned.add(self.tips[branch])
         if forget:
             self.forgotten |= move.doomed
             self._erase([e for e in self.entries if e.segment in move.doomed])
