@@ -21,7 +21,7 @@ def mirrored_settings(root: Path, url: str, *, extraction: bool = False) -> Sett
     records = str((root / "shop" / ".claude" / "memory").resolve())
     name = "git.example/acme/shop"
     trusted = TrustedProjects(root / "home", Disk())
-    if trusted.every().get(records) != name:
+    if records not in trusted.every():
         trusted.trust(records, name)
     cloud = TrustedCloud(root / "home", url, Disk())
     if not cloud.trusted():
