@@ -264,6 +264,21 @@ def test_what_a_timeline_hands_on_is_what_the_next_one_would_find(
             )
 
 
+def test_what_another_clone_wrote_on_the_abandoned_road_is_on_no_branch() -> None:
+    """Though another branch still stands on what this one gave up."""
+    here, there = Clone([], Scribe()), Clone([], Scribe(ids=FakeIds(process=7)))
+    here.fork(MAIN, BranchName("side"))
+    here.go(MAIN, "start", forget=False)
+    there.seal(MAIN, "approved")
+
+    timeline = fold_moves(here.records)
+    timeline.held()
+    timeline = apply_move(timeline, there.records[0])
+
+    assert there.timeline.tips(MAIN)[0] not in timeline.held()
+    assert timeline.held() == Timeline(**dict(timeline)).held()
+
+
 def test_the_whole_id_of_another_branchs_checkpoint_stands_for_no_other() -> None:
     """Two of the same second: the id of one is how the other's begins."""
     clone, side = Clone([], Scribe()), BranchName("side")

@@ -289,6 +289,8 @@ class Timeline(FrozenModel):
         cache.held = {b: held for b, held in known.held.items() if {b} == {*concerns}}
         held = known.held.get(None)
         grows = same and not moved.replaced and not self._keeps_any
+        grown_on = ((before._find_off(s.branch), s.parents) for s in begun)
+        grows = grows and all(off.isdisjoint(parents) for off, parents in grown_on)
         if held and grows and all(held.issuperset(segment.parents) for segment in begun):
             cache.held[None] = held.union(segment.id for segment in begun)
         for segment in begun:
