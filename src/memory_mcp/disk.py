@@ -423,9 +423,8 @@ def unavailable(
 ) -> StoreUnavailableError:
     """The error that says what the file system refused, why, and what to do."""
     if isinstance(error, UnsafeFileError):
-        where = "" if error.filename == str(path) else f"{error.filename}: "
         return StoreUnavailableError(
-            f"Cannot {verb} {path}: {where}{error.why}.",
+            f"Cannot {verb} {path}: {error.explain(str(path))}.",
             f"Move it away, or set {setting} to the folder that is meant; it is left as it is.",
         )
     unknown = (error.strerror or str(error), "Mend that and try again")

@@ -35,6 +35,10 @@ class UnsafeFileError(OSError):
         super().__init__(errno.ELOOP, why, path)
         self.why = why
 
+    def explain(self, asked: str) -> str:
+        """Why `asked` is not opened: it is named again only if something on the way is to blame."""
+        return self.why if self.filename == asked else f"{self.filename}: {self.why}"
+
 
 def refuse_links(root: str, path: str) -> None:
     """Require that nothing from `root` (which itself may be a link) down to `path` is a link.

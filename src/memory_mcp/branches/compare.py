@@ -53,9 +53,9 @@ async def compare_points(workspace: Workspace, a: str, b: str) -> PointCompariso
     same = 0
     for bank in workspace.banks:
         read = await _read_bank(bank, points, now)
-        seen, seen_there = ({r.id: r for r in select_known(read.records, p, now)} for p in points)
         seen, seen_there = (
-            {i: s[i] for i in read.differing & s.keys()} for s in (seen, seen_there)
+            {r.id: r for r in select_known(read.records, p, now) if r.id in read.differing}
+            for p in points
         )
         gone += [record for id_, record in seen.items() if id_ not in seen_there]
         come += [record for id_, record in seen_there.items() if id_ not in seen]

@@ -138,9 +138,8 @@ def open_client_file(path: Path, *, private: bool, root: str = "") -> ClientFile
     except FileNotFoundError:
         return ClientFile(path, None, Access(0o600 if private else 0o644), _list_copies(path), root)
     except UnsafeFileError as error:
-        where = "" if error.filename == str(path) else f"{error.filename}: "
         raise InvalidRequestError(
-            f"{path} is left as it is: {where}{error.why}. Put a real folder or file in "
+            f"{path} is left as it is: {error.explain(str(path))}. Put a real folder or file in "
             "its place, or take another --scope, and run this again."
         ) from error
     except (OSError, RuntimeError) as error:

@@ -310,18 +310,19 @@ def describe_nearness(
     theirs, ours = _split(old), _split(new)
     less = min(_weigh(theirs), _weigh(ours)) or 1.0
     every = _tell(asked) or 1.0
+    of_new, of_old = _tell(asked & ours - theirs), _tell(asked & theirs - ours)
     return {
         "old of best": earlier / (best or 1.0),
         "new of best": later / (best or 1.0),
         "old score": earlier,
         "new score": later,
         "shared": _weigh(theirs & ours) / less,
-        "asked of the new": _tell(asked & ours - theirs),
-        "asked of the old": _tell(asked & theirs - ours),
+        "asked of the new": of_new,
+        "asked of the old": of_old,
         "asked both": _tell(asked & theirs & ours) / every,
         "asked none": _tell(asked - theirs - ours) / every,
-        "asked new share": _tell(asked & ours - theirs) / every,
-        "asked old share": _tell(asked & theirs - ours) / every,
+        "asked new share": of_new / every,
+        "asked old share": of_old / every,
         "new told": _tell(asked & ours) / (_tell(ours) or 1.0),
         "new rest": _tell(ours - asked - theirs),
         "old rest": _tell(theirs - asked - ours),

@@ -341,15 +341,17 @@ async def _take_back(
 async def _find_captures(workspace: Workspace, turns: Sequence[Turn], turns_max: int) -> _Found:
     """What is worth keeping by the rules, or by the language model where one answers."""
 
-    def read() -> tuple[list[Turn], list[Capture], tuple[Capture, ...]]:
+    def read() -> tuple[list[Turn], list[Capture], Sequence[Capture], tuple[Capture, ...]]:
         latest = turns[-2 * (turns_max + _CONTEXT_TURNS_MAX) :]
         clean = [_redact(workspace, turn) for turn in latest]
-        return clean, list(find_captures(clean, turns_max)), find_retracted(clean)
+        found = list(find_captures(clean, turns_max))
+        said = sum(turn.role == "user" for turn in clean)
+        last = find_captures(clean, 1) if found and min(said, turns_max) > 1 else found
+        return clean, found, last, find_retracted(clean)
 
     # in a thread: the first message compiles the patterns, and none may hold up a call
-    clean, found, unmeant = await asyncio.to_thread(read)
+    clean, found, last, unmeant = await asyncio.to_thread(read)
     own = [turn.content for turn in clean if turn.role == "user"]
-    last = find_captures(clean, 1) if found and min(len(own), turns_max) > 1 else found
     earlier = {each.statement for each in found} - {each.statement for each in last}
     if workspace.language is not None:
         ruled = {each.statement: each for each in found}

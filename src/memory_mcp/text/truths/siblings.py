@@ -6,6 +6,7 @@ value that changed.
 """
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memory_mcp.text.merge.reading import Word, opposites
@@ -70,10 +71,9 @@ def _find_replaced_head(old: Frame, new: Frame) -> str:
 def _list_aged(frame: Frame, age: str) -> frozenset[str]:
     """The nouns that stand behind a word for such an age."""
     ages = words("words", age)
-    pairs = zip(frame.words, frame.words[1:], strict=False)
     return frozenset(
         word.key
-        for before, word in pairs
+        for before, word in pairwise(frame.words)
         if before.text.casefold() in ages and word.kind in _NOUNS and not word.set_off
     )
 
@@ -117,9 +117,8 @@ def _list_differences(old: Frame, new: Frame) -> Iterator[_Difference]:
         gone, come = each.keys - ours, other.keys - theirs
         if gone and come and gone not in seen:
             seen.add(gone)
-            denied = (
-                each.side == "label" and old.negations != new.negations
-            )  # "no longer release 4"
+            # "no longer release 4"
+            denied = each.side == "label" and old.negations != new.negations
             subject = each.in_subject or other.in_subject or denied
             if subject or each.side != "label":
                 both = each.in_subject and other.in_subject
