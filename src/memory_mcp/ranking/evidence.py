@@ -480,24 +480,22 @@ def _measure_by_words(
     asked = [(own, s) for s, own in zip(shares, signs, strict=True) if own is not None]
     known = sum(share for _, share in asked)
     length = measure_length(asked)
-    compared = _Compared(asked, table)
-    found = iter(range(len(asked)))
-    columns = [len(asked) if own is None else next(found) for own in signs]
-    for place, term in enumerate(weighted.terms):
-        if term.exact and place in weighted.held:  # it is there or not: near to it is no other
-            columns[place] = len(asked)
-    nothing = (0.0,) * len(asked)
+    compared = _Compared(signs, shares, table)
+    # it is there or not: near to it is no other
+    exact = [place for place in weighted.held if weighted.terms[place].exact]
+    nothing = (0.0,) * len(signs)
     rows: dict[RecordId, Sequence[float]] = {}
     wholes: dict[RecordId, float] = {}
     for record_id, each in fields.items():
+        row: Sequence[float] = nothing
         own_length, places = unpack_meaning(each.meaning, table)
-        best: Sequence[float] = nothing
         if places and asked:
             cosines, dots = zip(*map(compared.__getitem__, places), strict=True)
-            best = [*map(max, nothing, *cosines)]
+            row = best = [*map(max, nothing, *cosines)]
+            for place in exact:
+                best[place] = 0.0
             if length and own_length:
                 wholes[record_id] = max(0.0, sum(dots) / (length * own_length))
-        row = [*map((*best, 0.0).__getitem__, columns)]
         if own := frequencies.get(record_id):  # every term that occurs is found
             row = [1.0 if times else cosine for times, cosine in zip(own, row, strict=True)]
         rows[record_id] = row
@@ -513,20 +511,22 @@ def _measure_by_words(
 
 
 class _Compared(dict[int, tuple[Sequence[float], float]]):
-    """The cosines of each word of the table with what is asked, and what it adds to the whole.
+    """The cosines of each word of the table with each term, and what it adds to the whole.
 
     A word is compared once it is met: of most memories some words are those of others.
     """
 
-    def __init__(self, asked: Sequence[tuple[int, float]], table: WordTable) -> None:
+    def __init__(
+        self, signs: Sequence[int | None], shares: Sequence[float], table: WordTable
+    ) -> None:
         super().__init__()
-        self._asked = [signs for signs, _ in asked]
-        self._shares = [share for _, share in asked]
+        self._signs = signs
+        self._shares = shares
         self._table = table
 
     def __missing__(self, place: int) -> tuple[Sequence[float], float]:
         row = self._table.signs[place]
-        near = [COSINES[(own ^ row).bit_count()] for own in self._asked]
+        near = [0.0 if own is None else COSINES[(own ^ row).bit_count()] for own in self._signs]
         rarity = self._table.rarities[place] / RARITY_STEPS
         self[place] = compared = near, rarity * sum(map(mul, self._shares, near))
         return compared

@@ -144,17 +144,19 @@ async def _find_rivals(
     They are candidates of the question, too, unless it found few: then it may have named the value
     alone, and the other words of the hits are looked up.
     """
-    fields = [matches.fields[id_] for id_ in hits]
+    stating = [id_ for id_ in hits if matches.fields[id_].outline]
+    if not stating:  # nothing bears on what states nothing
+        return {}
+    tell = _Telling([matches.fields[id_] for id_ in stating])
     found = {place.id: (matches.fields[place.id], matches.home[place.id])
              for place in matches.ranked[:_COMPARED_MAX]}  # fmt: skip
     if len(matches.ranked) < CANDIDATES_MAX:
-        for bank in dict.fromkeys(matches.home[id_] for id_ in hits):
-            near = await _look_up(bank, frozenset[str]().union(*map(_split, fields)), view)
+        for bank in dict.fromkeys(matches.home[id_] for id_ in stating):
+            near = await _look_up(bank, tell.words, view)
             found.update((each.id, (each.fields, bank)) for each in near)
     for id_ in hits:
         found.pop(id_, None)
-    tell = _Telling(fields)
-    shares = {id_: tell.share(its) for id_, (its, _) in found.items()}
+    shares = {id_: tell.share(its) for id_, (its, _) in found.items() if its.outline}
     likely = sorted((id_ for id_ in shares if shares[id_] >= _SHARE_MIN), key=shares.__getitem__)
     return {id_: found[id_] for id_ in reversed(likely[-_RIVALS_MAX:])}
 
@@ -176,7 +178,7 @@ async def _look_up(bank: MemoryBank, terms: Collection[str], view: View) -> Sequ
     corpus = await bank.index.corpus(terms, view)
     rising = sorted((n, term) for term, n in corpus.counts.items() if 1 < n <= _RARE_MAX)
     rare = [term for _, term in rising[:_TERMS_MAX]]
-    return await bank.index.match(rare, corpus, view, Filters(), CANDIDATES_MAX) if rare else ()
+    return await bank.index.match(rare, corpus, view, Filters(), _COMPARED_MAX) if rare else ()
 
 
 class _Telling:
@@ -184,22 +186,24 @@ class _Telling:
 
     def __init__(self, hits: Sequence[SearchFields]) -> None:
         bodies = [_split(each) for each in hits]
-        self._words = frozenset(filter(_tell_rarity, frozenset[str]().union(*bodies)))
         self._wholes = [_weigh(body) or 1.0 for body in bodies]
+        self._rows: dict[str, list[float]] = {}
+        for place, body in enumerate(bodies):
+            for word in body:
+                if rarity := _tell_rarity(word):
+                    self._rows.setdefault(word, [0.0] * len(bodies))[place] = rarity
 
-        @cache  # of many words no other text holds any
-        def find_row(word: str) -> list[float]:
-            rarity = _tell_rarity(word)
-            return [rarity if word in body else 0.0 for body in bodies]
-
-        self._find_row = find_row
+    @property
+    def words(self) -> Collection[str]:
+        return self._rows.keys()
 
     def share(self, fields: SearchFields) -> float:
         """The most that a text shares with a hit, of what the shorter of the two tells."""
         words = _split(fields)
-        if not (both := words & self._words):
+        rows = [self._rows[word] for word in words if word in self._rows]
+        if not rows:
             return 0.0
-        shared = [*map(sum, zip(*map(self._find_row, both), strict=True))]
+        shared = [*map(sum, zip(*rows, strict=True))]
         pairs = zip(shared, self._wholes, strict=True)
         return max([max(shared) / _weigh(words), *[told / whole for told, whole in pairs]])
 

@@ -96,6 +96,7 @@ def read_outline(outline: bytes) -> TextOutline:
     return TextOutline(*(frozenset[int]().union(*column) for column in zip(*rows, strict=True)))
 
 
+@lru_cache(maxsize=_OUTLINES_KEPT)  # a search asks it of a pair once to read it, and to compare it
 def may_bear(one: bytes, other: bytes) -> bool:
     """Whether one of two texts may bring the other up to date, or contradict it."""
     ours, theirs = _unpack(one), _unpack(other)
