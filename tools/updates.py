@@ -47,7 +47,7 @@ PAIRS: Final = (
       for half in ("open", "closed")),
     *(f"train/t{n}-" for n in (1, 5, 9)),
 )  # fmt: skip
-LATEST: Final = ("fresh10-", "fresh11-", "fresh12-")
+LATEST: Final = ("fresh10-", "fresh11-", "fresh12-", "fresh13-")
 """The hands by which the whole is judged: nothing is learnt of what they wrote."""
 OTHER_PROJECT: Final = "open/statements_biolab"
 """What is there beside the pairs of a hand that wrote no project."""
