@@ -5,7 +5,8 @@ Each command of the user's is a process of its own, and so is each session of an
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -188,24 +189,31 @@ async def test_each_running_session_is_told(settings: Settings, project: Path) -
         assert w.told == [HIDDEN], "git did not move"
 
 
+@asynccontextmanager
+async def two_trees(
+    settings: Settings, project: Path, side: Path
+) -> AsyncGenerator[tuple[GitWorld, GitWorld]]:
+    """Sessions in two work trees of one repository, on main and on side."""
+    make_world(project, ignored=True)
+    git(project, "worktree", "add", "-q", "-b", "side", str(side))
+    async with (
+        agent(in_git(settings, "follow"), "auto") as client,
+        agent(in_git(settings, "follow", side), "auto") as beside,
+    ):
+        yield GitWorld(client, project), GitWorld(beside, side)
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("moves", [False, True])
 async def test_what_another_work_tree_wrote_is_not_blamed_on_git(
     settings: Settings, project: Path, tmp_path: Path, *, moves: bool
 ) -> None:
     """It was never recalled here, so nothing took it away: `undo` takes back what was done here."""
-    make_world(project, ignored=True)
-    side = tmp_path / "side"
-    git(project, "worktree", "add", "-q", "-b", "side", str(side))
-    async with (
-        agent(in_git(settings, "follow"), "auto") as client,
-        agent(in_git(settings, "follow", side), "auto") as beside,
-    ):
-        w, other = GitWorld(client, project), GitWorld(beside, side)
+    async with two_trees(settings, project, tmp_path / "side") as (w, other):
         await w.write(A)
-        await call(client, "checkpoint", phase=1, summary=PLAN)
+        await call(w.client, "checkpoint", phase=1, summary=PLAN)
         await w.write(C)
-        await call(client, "backtrack", to="1", mode="continue")
+        await call(w.client, "backtrack", to="1", mode="continue")
         w.commit("a")
         assert await w.recalled() == {A, PLAN}
         await other.write(B)
@@ -222,14 +230,7 @@ async def test_a_look_while_another_work_tree_writes_does_not_blame_git(
     settings: Settings, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
 ) -> None:
     """Of what is written, nothing says yet that it is another branch's: it was not here before."""
-    make_world(project, ignored=True)
-    side = tmp_path / "side"
-    git(project, "worktree", "add", "-q", "-b", "side", str(side))
-    async with (
-        agent(in_git(settings, "follow"), "auto") as client,
-        agent(in_git(settings, "follow", side), "auto") as beside,
-    ):
-        w, other = GitWorld(client, project), GitWorld(beside, side)
+    async with two_trees(settings, project, tmp_path / "side") as (w, other):
         await w.write(A)
         w.commit("a")
         assert await w.recalled() == {A}
