@@ -23,7 +23,7 @@ except ImportError:  # Windows
 
 from memory_mcp.domain.limits import TEMPORARY_FILE_SECONDS_MAX
 from memory_mcp.errors import StoreUnavailableError
-from memory_mcp.safe_files import UnsafeFileError, refuse_links
+from memory_mcp.safe_files import UnsafeFileError, refuse_links, replace_file, sync_folder
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -41,9 +41,6 @@ Verb = Literal["store", "make", "read", "erase"]
 
 _OWN_FILE: Final = 0o600
 _WINDOWS: Final = sys.platform == "win32"
-_REPLACE_TRIES: Final = 20
-"""Windows refuses to replace a file for the moment that another process reads it."""
-_REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
 class Access(NamedTuple):
@@ -119,7 +116,7 @@ class Disk:
             with self._temporary(temporary, access) as put:
                 yield put
             self.step("rename")
-            self._replace(temporary, path)
+            replace_file(str(temporary), str(path))
             self._sync_folder(path.parent)
         except OSError as error:
             self._discard(temporary)
@@ -315,26 +312,9 @@ class Disk:
             self.step("discard")
             temporary.unlink()
 
-    def _replace(self, source: Path, target: Path) -> None:
-        for tries_left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
-            try:
-                source.replace(target)
-            except PermissionError:
-                if not tries_left:
-                    raise
-                time.sleep(_REPLACE_PAUSE_SECONDS)
-            else:
-                return
-
     def _sync_folder(self, path: Path) -> None:
         self.step("fsync folder")
-        if _WINDOWS:  # a folder cannot be opened there; the journal orders the rename
-            return
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(str(path))
 
 
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)

@@ -95,6 +95,11 @@ def resolve_path(path: str, project: str) -> str:
     return os.path.realpath(path)
 
 
+def name_in_full(path: str) -> str:
+    """The absolute path of what the user names; `..` is taken by the words, behind a link too."""
+    return os.path.abspath(os.path.expanduser(path))
+
+
 def find_machine_folder(state_home: str, state_dir: str, project: str) -> str:
     """The folder of what this machine stores about the project whose head is in `state_dir`.
 

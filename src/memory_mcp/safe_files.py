@@ -5,12 +5,16 @@ without an end. So a file below a `root` is read only if nothing on the way to i
 regular file, and it is no larger than its limit. It is written only if no folder on the way is a
 link. What does not pass is left as it is: never followed, never deleted.
 
+And how a file that was written takes its place, for `disk.Disk` and the files of hooks.
+
 Standard library only, and none of its slower parts: hooks use it too.
 """
 
 import errno
 import os
 import stat
+import sys
+import time
 from typing import Final
 
 _REPARSE_POINT: Final = 0x400  # stat.FILE_ATTRIBUTE_REPARSE_POINT, a junction among others
@@ -24,6 +28,9 @@ _OPEN_FLAGS: Final[int] = (
 )
 _READ_AT_ONCE: Final = 1_048_576
 _UNPLAIN: Final = frozenset({"", os.curdir, os.pardir})
+_WINDOWS: Final = sys.platform == "win32"
+_REPLACE_TRIES: Final = 20
+_REPLACE_PAUSE_SECONDS: Final = 0.02
 _NAMES_MAX: Final = 500_000
 """More names than a busy project leaves in one folder in ten years."""
 
@@ -130,6 +137,30 @@ def list_names(folder: str, root: str = "") -> list[os.DirEntry[str]]:
             if len(found) > _NAMES_MAX:
                 raise UnsafeFileError(folder, f"it holds more than {_NAMES_MAX:,} files")
     return found
+
+
+def replace_file(source: str, target: str) -> None:
+    """Replace the target; Windows refuses for a moment while another process reads it."""
+    for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            if not left:
+                raise
+            time.sleep(_REPLACE_PAUSE_SECONDS)
+        else:
+            return
+
+
+def sync_folder(path: str) -> None:
+    """Bring the names in a folder onto the medium."""
+    if _WINDOWS:  # a folder cannot be opened there; the journal orders the rename
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _open(path: str, root: str) -> int:

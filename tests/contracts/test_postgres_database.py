@@ -14,7 +14,7 @@ from postgres import beside, execute, new_bank, open_bank
 from memory_mcp.domain.hosts import name_database
 from memory_mcp.domain.ids import BranchName
 from memory_mcp.domain.limits import DATABASE_POOL_SECONDS_MAX
-from memory_mcp.domain.record import Move
+from memory_mcp.domain.record import Citation, Move
 from memory_mcp.domain.search import Filters, Stated
 from memory_mcp.domain.timeline import Head, Timeline
 from memory_mcp.engine.fields import make_fields
@@ -117,6 +117,7 @@ async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
         f"DROP FUNCTION {schema.NAMESPACE}.look_up(tsquery, text[])",
         f"DROP INDEX {schema.NAMESPACE}.entry_of_layer",
         f"DROP FUNCTION {schema.NAMESPACE}.is_abandoned(integer, bigint, text[], text[])",
+        f"ALTER TABLE {schema.NAMESPACE}.entry DROP citing",
         f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 6",
     )
 
@@ -124,6 +125,26 @@ async def test_words_that_were_stored_before_lead_to_where_their_entries_stand(
     await index.mark_complete()
     assert await matched(index, "apple", seen(scribe)) == [durable.id, here.id]
     assert await matched(index, "apple", seen(scribe, ELSEWHERE)) == [durable.id, left.id]
+    await index.aclose()
+
+
+async def test_what_cited_code_before_is_found_by_that(empty_url: str) -> None:
+    """The eleventh version notes it beside the record: `stale` reads no others."""
+    scribe, bank = Scribe(), new_bank(empty_url)
+    citing = scribe.record("apple", cites=(Citation(path="a.py"),))
+    before = PostgresRecords(bank, make_fields)
+    for record in (citing, scribe.record("pear")):
+        await before.put(record)
+    await bank.database.aclose()
+    execute(
+        empty_url,
+        f"ALTER TABLE {schema.NAMESPACE}.entry DROP citing",
+        f"DELETE FROM {schema.NAMESPACE}.migration WHERE version > 10",
+    )
+
+    index = PostgresIndex(open_bank(empty_url, bank.owner, bank.project), make_fields)
+    await index.mark_complete()
+    assert await index.find(seen(scribe), Filters(citing=True), 9) == [citing.id]
     await index.aclose()
 
 

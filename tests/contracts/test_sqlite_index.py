@@ -241,11 +241,8 @@ async def test_a_batch_with_a_row_that_cannot_be_stored_changes_nothing(
     await other.aclose()
 
 
-async def test_how_much_is_indexed_is_known_without_reading_it(
-    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every search and every add asks: to go through all rows took 4 ms of each at 50,000."""
-    await index.add([scribe.record(f"Note {number}.", segment=HERE) for number in range(3)])
+def explain_reads(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The steps of each query that the index asks from now on."""
     read = index.file.rows
     plans: list[str] = []
 
@@ -253,11 +250,35 @@ async def test_how_much_is_indexed_is_known_without_reading_it(
         plans.extend(str(row[-1]) for row in await read(f"EXPLAIN QUERY PLAN {statement}", values))
         return await read(statement, values)
 
+    async def explain_each(queries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Rows]:
+        return [await explain(*query) for query in queries]
+
     monkeypatch.setattr(index.file, "rows", explain)
+    monkeypatch.setattr(index.file, "rows_of_each", explain_each)
+    return plans
+
+
+async def test_how_much_is_indexed_is_known_without_reading_it(
+    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every search and every add asks: to go through all rows took 4 ms of each at 50,000."""
+    await index.add([scribe.record(f"Note {number}.", segment=HERE) for number in range(3)])
+    plans = explain_reads(index, monkeypatch)
     corpus = await index.corpus(["note"], seen(scribe))
 
     assert (corpus.records, corpus.counts) == (3, {"note": 3})
     assert not [plan for plan in plans if plan.startswith("SCAN record")]
+
+
+async def test_what_cites_code_is_found_without_reading_the_rest(
+    index: SqliteIndex, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few memories do, and `stale` asks for them with each look at the page."""
+    await index.add([scribe.record(f"Note {number}.", segment=HERE) for number in range(3)])
+    plans = explain_reads(index, monkeypatch)
+
+    assert await index.find(seen(scribe), Filters(citing=True), 9) == []
+    assert "SCAN r USING INDEX record_citing" in plans
 
 
 @pytest.mark.parametrize("version", [1, 99, -1])

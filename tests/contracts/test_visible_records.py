@@ -10,7 +10,7 @@ from index_doors import ELSEWHERE, HERE, matched, seen
 
 from memory_mcp.domain.ids import MAIN, BranchName, SegmentId, derive_id, mark_id
 from memory_mcp.domain.normalise import digest
-from memory_mcp.domain.record import REJECTED_PREFIX, Move, Origin, Record
+from memory_mcp.domain.record import REJECTED_PREFIX, Citation, Move, Origin, Record
 from memory_mcp.domain.search import Filters, Stated, Wanted
 from memory_mcp.ports import SearchIndex
 
@@ -138,7 +138,7 @@ def spelt(filters: Filters) -> str:
         (Filters(key="phase:shop:*"), "ab"), (Filters(key="phase:shop:%"), ""),
         (Filters(key="PHASE:*"), ""), (Filters(key="*"), "abd"), (Filters(key="phase_*"), ""),
         (Filters(key="gardener:🦩:*"), "d"),
-        (Filters(key="phase:*", kinds=frozenset({"event"})), "b"),
+        (Filters(key="phase:*", kinds=frozenset({"event"})), "b"), (Filters(citing=True), "c"),
     ],
     ids=lambda value: spelt(value) if isinstance(value, Filters) else repr(value),
 )  # fmt: skip
@@ -162,7 +162,12 @@ async def test_every_filter_is_applied(
             key="phase:shop:2:issues",
         ),
         "c": scribe.record(
-            "x", phase=0, segment=ELSEWHERE, branch=MAIN, origin=Origin(session="s")
+            "x",
+            phase=0,
+            segment=ELSEWHERE,
+            branch=MAIN,
+            origin=Origin(session="s"),
+            cites=(Citation(path="a.py"),),
         ),
         "d": scribe.record("x", kind="lesson", key="gardener:🦩:final"),
         "never": scribe.record("x", kind="nudge"),

@@ -462,7 +462,7 @@ def test_what_few_sessions_use_is_not_imported_by_a_server() -> None:
         "memory_mcp.storage.supermemory.http",
     }  # fmt: skip
 
-    assert not seldom & loaded
+    assert seldom & loaded == set()
 
 
 def test_what_reads_and_renders_texts_is_not_imported_before_there_is_one_to_read() -> None:
@@ -474,7 +474,26 @@ def test_what_reads_and_renders_texts_is_not_imported_before_there_is_one_to_rea
         "memory_mcp.ranking.analysis", "memory_mcp.text.merge", "memory_mcp.text.truths",
     }  # fmt: skip
 
-    assert not seldom & loaded
+    assert seldom & loaded == set()
+
+
+def test_a_list_does_not_import_the_search(run: Run) -> None:
+    """It compares the newest with each other, but ranks nothing, and asks no cloud."""
+    run("add", "The shop uses yarn.")
+    loaded = set(
+        run_fresh(
+            "import sys; from memory_mcp.cli.main import main\n"
+            "sys.stdout = sys.stderr; assert main(['list']) == 0\n"
+            "print(*sys.modules, file=sys.__stdout__)"
+        )
+    )
+    seldom = {
+        "memory_mcp.profile", "memory_mcp.ranking.evidence", "memory_mcp.ranking.order",
+        "memory_mcp.search", "memory_mcp.zones",
+    }  # fmt: skip
+
+    assert "memory_mcp.listing" in loaded
+    assert seldom & loaded == set()
 
 
 def test_version_and_help_say_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_mcp import memories, profile, sessions
 from memory_mcp.domain.outcomes import MemoryAdded
-from memory_mcp.domain.profile import FIELDS, LABELS, MULTI_VALUED, find_profile_field
+from memory_mcp.domain.profile import LABELS, MULTI_VALUED, find_profile_field
 from memory_mcp.domain.record import Draft, Record
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace
@@ -72,13 +72,13 @@ async def holds(workspace: Workspace) -> None:
         (source,) = fact.derived_from
         assert source in there
         assert fact.content in {f.line for f in find_facts(there[source].content) if f.holds}
-    for field in FIELDS:  # beneath what is said for a while stands what lasts
+    for field in LABELS:  # beneath what is said for a while stands what lasts
         lasting = [fact for fact in facts if fact.expires_at is None]
         assert sum(find_profile_field(fact) == field for fact in lasting) <= MULTI_VALUED.get(
             field, 1
         )
     known = await profile.read_profile(workspace, await load_view(workspace))
-    for field in FIELDS:
+    for field in LABELS:
         assert len(known.values(field)) <= MULTI_VALUED.get(field, 1)
     assert {e.memory_id for e in known.entries} <= {fact.id for fact in facts}
     assert {e.fact.field for e in known.entries} >= {find_profile_field(fact) for fact in facts} - {
@@ -101,7 +101,7 @@ async def agreed(workspace: Workspace, line: str) -> bool:
     """Whether all visible memories that say anything for good of its field say just this."""
     there = [r for r in await seen(workspace) if not find_profile_field(r) and r.expires_at is None]
     said = [fact for record in there for fact in find_facts(record.content)]
-    field = next(f for f in FIELDS if line.startswith(f"{LABELS[f]}: "))
+    field = next(f for f in LABELS if line.startswith(f"{LABELS[f]}: "))
     words = {fact.line if fact.holds else "" for fact in said if fact.field == field}
     return words == {line}
 

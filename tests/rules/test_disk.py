@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mcp import disk
+from memory_mcp import disk, safe_files
 from memory_mcp.disk import Disk
 from memory_mcp.errors import StoreUnavailableError
 from memory_mcp.storage.sqlite.database import remedy_of
@@ -102,3 +102,29 @@ def test_a_limit_on_the_size_of_files_is_told_as_one(tmp_path: Path) -> None:
 def test_each_refusal_of_sqlite_is_told_with_what_helps(code: int, then: str) -> None:
     """Its codes do not say which limit was met; the message says where to look."""
     assert then in remedy_of(code)
+
+
+def test_a_file_that_is_read_meanwhile_is_replaced_a_moment_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows refuses as long as another process has it open; elsewhere a refusal is meant."""
+    source, target, replace = tmp_path / "new", tmp_path / "old", os.replace
+    refusals: list[str] = []
+
+    def refuse_twice(source: str, target: str) -> None:
+        refusals.append(target)
+        if len(refusals) % 3:
+            raise PermissionError
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse_twice)
+    monkeypatch.setattr(safe_files, "_REPLACE_PAUSE_SECONDS", 0)
+    source.write_text("new", encoding="ascii")
+    monkeypatch.setattr(safe_files, "_WINDOWS", False)
+    with pytest.raises(PermissionError):
+        safe_files.replace_file(str(source), str(target))
+    refusals.clear()
+    monkeypatch.setattr(safe_files, "_WINDOWS", True)
+    safe_files.replace_file(str(source), str(target))
+    assert target.read_text("ascii") == "new"
+    assert len(refusals) == 3

@@ -5,7 +5,6 @@ from samples import read_statements
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.profile import (
-    FIELDS,
     LABELS,
     Profile,
     ProfileEntry,
@@ -74,7 +73,7 @@ def test_the_sets_are_large_and_apart() -> None:
     given = [
         one for said, _ in SETS.values() for label in said.values() for one in label.split(";")
     ]
-    assert {one.strip(" !").split("=")[0] for one in given if one} == set(FIELDS)
+    assert {one.strip(" !").split("=")[0] for one in given if one} == set(LABELS)
 
 
 def test_a_move_takes_away_what_it_leaves_open() -> None:
@@ -139,7 +138,6 @@ def test_long_and_strange_texts_are_read_quickly_enough_to_end() -> None:
 def test_every_field_is_told_by_its_label() -> None:
     """What rests in a record is read by people."""
     assert ProfileFact("city", "Berlin").line == "City: Berlin"
-    assert tuple(LABELS) == FIELDS
 
 
 # What looks like a statement about the user and is none, or says less than it seems.
@@ -256,7 +254,7 @@ def test_a_city_of_another_country_implies_no_time_zone(text: str, zone: str) ->
 
 def test_the_line_keeps_what_is_used_most() -> None:
     """Whom to address, in which language and how; a birthday comes last."""
-    full: dict[ProfileField, str] = dict.fromkeys(FIELDS, "word " * 7)
+    full: dict[ProfileField, str] = dict.fromkeys(LABELS, "word " * 7)
     line = render_profile_line(known(*full.items()))
     short = render_profile_line(
         known(("birthday", "3 May"), ("goal", "rest"), ("language", "German"))

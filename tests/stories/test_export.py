@@ -240,12 +240,24 @@ def test_a_target_that_cannot_be_is_said(
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("target", ["d/e/", "d/e/x.json", "d/e/../x.json", "x.json", "notes/"])
+@pytest.mark.parametrize(
+    ("target", "blamed"),
+    [
+        ("d/e/", ""),
+        ("d/e/x.json", "d/e"),
+        ("d/e/../x.json", ""),
+        ("x.json", ""),
+        ("notes/", "notes/index.md"),
+    ],
+)
 @pytest.mark.parametrize("force", [False, True])
 def test_a_link_of_a_repository_is_named_and_not_written_through(
-    run: Run, project: Path, tmp_path: Path, target: str, *, force: bool
+    run: Run, project: Path, tmp_path: Path, target: str, blamed: str, *, force: bool
 ) -> None:
-    """What the user names may be anywhere, but no name in a clone leads out of it unsaid."""
+    """What the user names may be anywhere, but no name in a clone leads out of it unsaid.
+
+    The link is named where it is not the target itself, which the message begins with.
+    """
     as_json(run, "add", "Orders live in PostgreSQL.")
     own = tmp_path / "own"  # a work tree as well: that makes the link to it no root of its own
     for folder in (own / "e" / ".git", project / "d", project / "notes"):
@@ -264,8 +276,9 @@ def test_a_link_of_a_repository_is_named_and_not_written_through(
         assert (project / "d" / "x.json").is_file()
     else:
         said = complaint(run, "export", target, *(["--force"] if force else []))
-        assert f"{target!r} is not written: {project}" in said
-        assert "it is a link, which is not followed. Name the folder that is meant" in said
+        where = f"{project / blamed}: " if blamed else ""
+        why = f"{where}it is a link, which is not followed. Name the folder that is meant"
+        assert f"{target!r} is not written: {why}" in said
     assert all_below(own) == before
     assert all(link.is_symlink() for link in links)
 

@@ -14,6 +14,7 @@ from real_git import commit_all, git, make_repository
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.disk import Disk
+from memory_mcp.domain.git import GitTip
 from memory_mcp.storage.files.git import LocalGit
 from memory_mcp.storage.files.work_trees import WorkTrees
 
@@ -202,4 +203,17 @@ def test_a_branch_that_has_the_name_of_a_tag_is_not_gone(tmp_path: Path) -> None
     git(folder, "switch", "-q", "main")
     git(folder, "branch", "-q", "--force", "release", "refs/heads/main")
     history = LocalGit(WorkTrees(folder, folder), folder / ".git", Disk(), os.environ)
-    assert history.list_left() == {}
+    assert history.list_tips() == []
+
+
+def test_a_branch_that_has_the_name_of_a_tag_is_one_tip_by_its_own_name(tmp_path: Path) -> None:
+    """What was written on release is offered once, by a command that takes the branch's commit."""
+    folder = make_repository(tmp_path / "project")
+    git(folder, "tag", "release")
+    git(folder, "switch", "-q", "-c", "release")
+    commit_all(folder, "left")
+    tip = git(folder, "rev-parse", "HEAD").strip()
+    git(folder, "switch", "-q", "main")
+    history = LocalGit(WorkTrees(folder, folder), folder / ".git", Disk(), os.environ)
+    assert history.find_tips([tip], history.look().commit) == {"release": tip}
+    assert history.list_tips() == [GitTip("release", tip, "heads/release")]

@@ -3,6 +3,10 @@
 Each command of the user's is a process of its own, and so is each session of an agent.
 """
 
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,10 @@ from memory_mcp.build import open_workspace
 from memory_mcp.code.follow import GitMoved
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.outcomes import MovePreview
+from memory_mcp.domain.timeline import Head
+from memory_mcp.engine.workspace import Workspace
+from memory_mcp.memories import add
+from memory_mcp.storage.files.git import LocalGit
 
 pytestmark = [pytest.mark.files, pytest.mark.usefixtures("patient_git")]
 
@@ -181,24 +189,31 @@ async def test_each_running_session_is_told(settings: Settings, project: Path) -
         assert w.told == [HIDDEN], "git did not move"
 
 
+@asynccontextmanager
+async def two_trees(
+    settings: Settings, project: Path, side: Path
+) -> AsyncGenerator[tuple[GitWorld, GitWorld]]:
+    """Sessions in two work trees of one repository, on main and on side."""
+    make_world(project, ignored=True)
+    git(project, "worktree", "add", "-q", "-b", "side", str(side))
+    async with (
+        agent(in_git(settings, "follow"), "auto") as client,
+        agent(in_git(settings, "follow", side), "auto") as beside,
+    ):
+        yield GitWorld(client, project), GitWorld(beside, side)
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("moves", [False, True])
 async def test_what_another_work_tree_wrote_is_not_blamed_on_git(
     settings: Settings, project: Path, tmp_path: Path, *, moves: bool
 ) -> None:
     """It was never recalled here, so nothing took it away: `undo` takes back what was done here."""
-    make_world(project, ignored=True)
-    side = tmp_path / "side"
-    git(project, "worktree", "add", "-q", "-b", "side", str(side))
-    async with (
-        agent(in_git(settings, "follow"), "auto") as client,
-        agent(in_git(settings, "follow", side), "auto") as beside,
-    ):
-        w, other = GitWorld(client, project), GitWorld(beside, side)
+    async with two_trees(settings, project, tmp_path / "side") as (w, other):
         await w.write(A)
-        await call(client, "checkpoint", phase=1, summary=PLAN)
+        await call(w.client, "checkpoint", phase=1, summary=PLAN)
         await w.write(C)
-        await call(client, "backtrack", to="1", mode="continue")
+        await call(w.client, "backtrack", to="1", mode="continue")
         w.commit("a")
         assert await w.recalled() == {A, PLAN}
         await other.write(B)
@@ -207,6 +222,45 @@ async def test_what_another_work_tree_wrote_is_not_blamed_on_git(
         assert await w.recalled() == {A, PLAN}
         assert w.told == []
         assert await undo(settings, project) == "backtrack"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("looks", ["before it has a segment", "meanwhile"])
+async def test_a_look_while_another_work_tree_writes_does_not_blame_git(
+    settings: Settings, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
+) -> None:
+    """Of what is written, nothing says yet that it is another branch's: it was not here before."""
+    async with two_trees(settings, project, tmp_path / "side") as (w, other):
+        await w.write(A)
+        w.commit("a")
+        assert await w.recalled() == {A}
+        loop, begun = asyncio.get_running_loop(), list[str]()
+        load, find = add.load_head_to_write, LocalGit.list_tracked_elsewhere
+
+        async def look_first(workspace: Workspace) -> Head:
+            begun.append("side")
+            os.utime(project / ".git" / "HEAD")
+            await w.recalled()
+            return await load(workspace)
+
+        def write_meanwhile(history: LocalGit) -> Mapping[str, str]:
+            if not begun and history.name == str(project / ".git"):
+                begun.append("main")
+                asyncio.run_coroutine_threadsafe(other.write(B), loop).result()
+            return find(history)
+
+        with monkeypatch.context() as patch:
+            if looks == "meanwhile":
+                patch.setattr(LocalGit, "list_tracked_elsewhere", write_meanwhile)
+                os.utime(project / ".git" / "HEAD")
+                await w.recalled()
+            else:
+                patch.setattr(add, "load_head_to_write", look_first)
+                await other.write(B)
+        assert begun
+        w.commit("more")
+        assert await w.recalled() == {A}
+        assert w.told == []
 
 
 @pytest.mark.anyio

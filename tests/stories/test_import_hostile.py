@@ -197,7 +197,8 @@ def test_an_import_follows_no_link_of_a_repository(run: Run, project: Path, tmp_
     notes.write_text("- The launch word is pelican.\n", "utf-8")
     (project / "CLAUDE.md").symlink_to(notes)
 
-    assert "it is a link, which is not followed" in complaint(run, "import", "CLAUDE.md")
+    why = "'CLAUDE.md' is not imported: it is a link, which is not followed."
+    assert why in complaint(run, "import", "CLAUDE.md")
     assert all_below(project / ".claude") == {}
     assert as_json(run, "import", str(notes), "--from", "claude-md")["success"]
 

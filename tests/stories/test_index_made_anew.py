@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from doors import record_file
 
-from memory_mcp import branches, memories, search, sessions
+from memory_mcp import branches, listing, memories, search, sessions
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
@@ -88,7 +88,7 @@ async def test_a_search_answers_from_what_is_there_and_says_how_much_is_missing(
         workspace = built.workspace
         early = await found(workspace, "which tree")
         again = await found(workspace, "")
-        listed = await search.list_memories(workspace, Filters(), 10)
+        listed = await listing.list_memories(workspace, Filters(), 10)
         context = await sessions.memory_context(workspace)
         gate.set()
         async with asyncio.timeout(30):

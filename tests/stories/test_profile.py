@@ -18,7 +18,7 @@ from memory_mcp.config.settings import Settings
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import HeadReport, MemoryAdded
 from memory_mcp.domain.profile import (
-    FIELDS,
+    LABELS,
     PROFILE_CATEGORY,
     Profile,
     ProfileEntry,
@@ -725,7 +725,7 @@ def test_the_line_says_who_it_is_best_first() -> None:
 
 def test_the_line_is_one_and_bounded_whatever_is_known() -> None:
     """What is long is cut, what does not fit is left out, and what matters most stays."""
-    facts: list[tuple[ProfileField, str]] = [(field, "long\nword " * 30) for field in FIELDS]
+    facts: list[tuple[ProfileField, str]] = [(field, "long\nword " * 30) for field in LABELS]
     line = render_profile_line(known(*facts))
 
     assert len(line) <= PROFILE_CHARS_MAX

@@ -10,7 +10,14 @@ from contextlib import asynccontextmanager
 from functools import reduce
 from typing import Final
 
-from memory_mcp.domain.ids import RecordId, SegmentId, mark_id, matches_id_part
+from memory_mcp.domain.ids import (
+    ID_BEGINNING_CHARS_MIN,
+    ID_END_CHARS_MIN,
+    RecordId,
+    SegmentId,
+    mark_id,
+    matches_part,
+)
 from memory_mcp.domain.limits import (
     QUERY_TERMS_MAX,
     QUOTE_TERMS_MIN,
@@ -306,7 +313,7 @@ class MemoryIndex:
 
     async def named(self, part: str, view: View | None, limit: int) -> list[RecordId]:
         there = self.seen(view) if view else [r for r in self.every() if r.recalled]
-        return sorted(r.id for r in there if matches_id_part(r.id, part))[:limit]
+        return sorted(r.id for r in there if _matches(r.id, part))[:limit]
 
     async def moves(self) -> list[RecordId]:
         return sorted(r.id for r in self.every() if r.move is not None)
@@ -413,6 +420,13 @@ class MemoryIndex:
         there = select_reachable(self.every(), view)
         wanted = [r for r in there if r.recalled or r.kind == "tombstone"]
         return [record for record in wanted if matches_filters(record, filters)]
+
+
+def _matches(id_: str, part: str) -> bool:
+    """Whether the part may stand for a memory's id, or begins what is printed of that."""
+    printed = id_[-ID_END_CHARS_MIN:]
+    begins = len(part) >= ID_BEGINNING_CHARS_MIN and printed.startswith(part.casefold())
+    return begins or matches_part(id_, part)
 
 
 def _terms(record: Record) -> set[str]:

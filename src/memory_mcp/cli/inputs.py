@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memory_mcp.cli.arguments import describe_wrong_byte
 from memory_mcp.errors import InvalidRequestError
+from memory_mcp.locations import name_in_full
 from memory_mcp.shutdown import interruptible
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def find_target(target: str) -> Path:
     Raises:
         InvalidRequestError: its folder is not there. Nobody meant a name that is only mistyped.
     """
-    path = Path(os.path.abspath(Path(target).expanduser()))  # noqa: PTH100  # follows no link
+    path = Path(name_in_full(target))
     if not os.path.lexists(path.parent):
         raise InvalidRequestError(
             f"{target!r} is not written: there is no folder {str(path.parent)!r}. Correct the "

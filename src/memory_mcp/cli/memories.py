@@ -143,7 +143,7 @@ def _add_filter_options(parser: ArgumentParser) -> None:
 
 async def list_newest(workspace: Workspace, args: Namespace) -> Output | Skipped:
     """List what holds, a line each; checkpoints, which are no memories, only by their kind."""
-    from memory_mcp.search import list_memories
+    from memory_mcp.listing import list_memories
 
     filters = Filters(
         category=args.category,

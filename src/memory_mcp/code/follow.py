@@ -154,7 +154,7 @@ async def bring_here(workspace: Workspace, name: str) -> GitMoved | Skipped:
     groups = _find_groups(git, timeline)
     found = [s for key, segments in groups.items() if name in key.names for s in segments]
     for group in await _group_files(workspace, git) if not found else ():
-        if group.name == name:
+        if name in (group.name, *group.mark.names):
             raise InvalidRequestError(f"Git has their files: `{group.command}` brings them.")
     if not found:
         known = dict.fromkeys(key.names[0] for key in groups)
@@ -349,10 +349,8 @@ async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGr
         return []
     try:
         tips = await asyncio.to_thread(git.history.list_tips)
-        gone = await asyncio.to_thread(git.history.list_left)
-        tips = {**tips, **gone}
         ask = git.history.compare_records
-        found = await asyncio.to_thread(ask, place.commit, [*tips.values()])
+        found = await asyncio.to_thread(ask, place.commit, [tip.commit for tip in tips])
         index = workspace.project.index
         every = {id_: blob for each in found for id_, blob in each.beyond.items()}
         known = await index.ids(every) | await index.logged()
@@ -361,14 +359,13 @@ async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGr
     except GitSilentError:
         return []
     groups: list[GitGroup] = []
-    for (branch, commit), each in zip(tips.items(), found, strict=True):
-        fresh, named = each.beyond.keys() & memories, branch and branch not in gone
-        name = branch if named else commit[:SHORT]
+    for tip, each in zip(tips, found, strict=True):
+        fresh = each.beyond.keys() & memories
         memories -= fresh
         if fresh:
-            mark = Mark("elsewhere", branch, commit) if branch else Mark("reset", "", commit)
-            command = f"git checkout {name} -- {each.folder}"
-            groups.append(GitGroup(mark, len(fresh), name, command, hidden=True))
+            mark = Mark("elsewhere" if tip.branch else "reset", tip.branch, tip.commit)
+            command = f"git checkout {tip.name} -- {each.folder}"
+            groups.append(GitGroup(mark, len(fresh), tip.name, command, hidden=True))
     return groups
 
 

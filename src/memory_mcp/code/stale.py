@@ -10,11 +10,14 @@ from memory_mcp.domain.citations import Checked, find_worst
 from memory_mcp.domain.git import Mark
 from memory_mcp.domain.outcomes import Skipped
 from memory_mcp.domain.record import Citation, Record
+from memory_mcp.domain.search import Filters
 from memory_mcp.engine.git import find_mark, stands_elsewhere
 from memory_mcp.engine.head import load_view
 from memory_mcp.engine.workspace import Workspace, refuse_reads
 from memory_mcp.frozen import frozen
 
+_CITING_MAX: Final = 100_000
+"""More than a project has."""
 _ASKED_MAX: Final = 50
 """Memories for which git is asked what changed their ground."""
 
@@ -51,11 +54,11 @@ async def find_stale(workspace: Workspace, limit: int = 0) -> StaleReport | Skip
         return skipped
     view = await load_view(workspace)
     bank = workspace.project
-    visible = await bank.index.visible(await bank.index.ids(), view)
+    cited = await bank.index.find(view, Filters(citing=True), _CITING_MAX)
     citing = [
         record
-        async for record in bank.records.scan(visible)
-        if record.cites and not stands_elsewhere(workspace, record)
+        async for record in bank.records.scan(cited)
+        if not stands_elsewhere(workspace, record)
     ]
     found = await asyncio.to_thread(_check_all, workspace, citing)
     found.sort(key=lambda each: (_rank(each), -each.record.importance, each.record.id))

@@ -1,6 +1,6 @@
 """What is captured of the user's words, and what waits for the user's agreement."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -127,38 +127,41 @@ def add_latest(
     known: Suggestions, more: Sequence[Suggestion], session: str, user: str
 ) -> Suggestions:
     """Both, as the session has just said something else than what was its latest before."""
-    return add_new(
-        tuple(
-            each.model_copy(update={"latest": False})
-            if each.latest and each.session == session and each.user == user
-            else each
-            for each in known
-        ),
-        more,
+    earlier = _replace(
+        known,
+        lambda each: each.latest and each.session == session and each.user == user,
+        lambda each: each.model_copy(update={"latest": False}),
     )
+    return add_new(earlier, more)
 
 
 def replace_states(
     known: Suggestions, states: Mapping[SuggestionKey, SuggestionState], user: str
 ) -> Suggestions:
     """The suggestions, those of these keys in their new states."""
-    return tuple(
-        each.moved_to(states[each.key])
-        if each.user == user and each.key in states and each.is_open
-        else each
-        for each in known
+    return _replace(
+        known,
+        lambda each: each.user == user and each.key in states and each.is_open,
+        lambda each: each.moved_to(states[each.key]),
     )
 
 
 def ask_again(known: Suggestions, key: SuggestionKey, statement: str, user: str) -> Suggestions:
     """The suggestions, the decided one of this key open again, in these words."""
-    said = {"statement": statement, "state": "named"}
-    return tuple(
-        each.model_copy(update=said)
-        if each.user == user and each.key == key and not each.is_open
-        else each
-        for each in known
+    return _replace(
+        known,
+        lambda each: each.user == user and each.key == key and not each.is_open,
+        lambda each: each.model_copy(update={"statement": statement, "state": "named"}),
     )
+
+
+def _replace(
+    known: Suggestions,
+    matches: Callable[[Suggestion], bool],
+    change: Callable[[Suggestion], Suggestion],
+) -> Suggestions:
+    """The suggestions in their order, those that match as `change` makes them."""
+    return tuple(change(each) if matches(each) else each for each in known)
 
 
 def withdraw(known: Suggestions, gone: Collection[SuggestionKey], user: str) -> Suggestions:

@@ -201,6 +201,15 @@ class NewCommit:
 
 
 @frozen
+class GitTip:
+    """Where a line of work ends: its branch, '' if none, its commit, and what git finds it by."""
+
+    branch: str
+    commit: str
+    name: str
+
+
+@frozen
 class CommittedRecords:
     """The records whose files a commit has `beyond` another, and `lacks`, each with its object.
 

@@ -75,13 +75,6 @@ def matches_part(id_: str, part: str) -> bool:
     return begins or (len(part) >= ID_END_CHARS_MIN and id_.endswith(part))
 
 
-def matches_id_part(id_: str, part: str) -> bool:
-    """As `matches_part`, of a memory's id: the beginning of what is printed of it counts, too."""
-    printed = id_[-ID_END_CHARS_MIN:]
-    begins = len(part) >= ID_BEGINNING_CHARS_MIN and printed.startswith(part.casefold())
-    return begins or matches_part(id_, part)
-
-
 def is_id_part(part: str) -> bool:
     """Whether it is long enough to name a memory, and made of what ids are made of."""
     return len(part) >= ID_BEGINNING_CHARS_MIN and {*part} <= _ID_CHARS

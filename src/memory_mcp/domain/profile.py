@@ -34,8 +34,6 @@ LABELS: Final[dict[ProfileField, str]] = {
 }
 """The names of the fields for people and models, in the order of the profile."""
 
-FIELDS: Final[tuple[ProfileField, ...]] = tuple(LABELS)
-
 MULTI_VALUED: Final[dict[ProfileField, int]] = {"speaks": 6, "goal": 5, "interest": 8}
 """The fields with several values, and how many; beyond that the oldest gives way."""
 

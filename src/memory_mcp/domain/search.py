@@ -34,6 +34,7 @@ class Filters:
     - `session` is where it was written; the empty name is that of all who name none.
     - `reach` chooses the bank.
     - `layer` is one of a node's layers; any memory is in one.
+    - `citing`: only what cites code.
     - `history`: also what was replaced, hidden or has expired on the chain, and the tombstones.
     - `statement` is the digest of what it states (`Record.statement`), tombstones of rejected
       statements included; `statements` are alternatives.
@@ -58,6 +59,7 @@ class Filters:
     statement: str = ""
     statements: frozenset[str] = frozenset()
     layer: Layer | None = None
+    citing: bool = False
     history: bool = False
 
     @property

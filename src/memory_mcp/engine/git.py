@@ -495,7 +495,7 @@ async def _update_standing(
     Whoever looks writes anchors first and then the state, which forgets their claims. So the head
     is read after the state: by an older one, what was anchored meanwhile would stand everywhere.
     """
-    state = git.history.load()
+    at, state = workspace.clock.now(), git.history.load()
     newest = await workspace.heads.read()
     if newest is not None and newest.revision > head.revision:
         head = await recover_if_needed(workspace, newest)
@@ -528,7 +528,7 @@ async def _update_standing(
     place = git.history.look()
     late = place.rests and not _is_seen(git, place)  # of an answer that came after HEAD moved on
     if git.mode == "follow" and not workspace.policy.meta and not late:
-        await _tell_moves(workspace, git, timeline, tree, told)
+        await _tell_moves(workspace, git, timeline, tree, at=at, told=told)
     return head
 
 
@@ -537,10 +537,13 @@ async def _tell_moves(
     git: GitFollower,
     timeline: Timeline,
     tree: SeenTree,
+    *,
+    at: datetime,
     told: Collection[RecordId],
 ) -> None:
     """Tell what git has taken out of sight since the last look, or brought; note it for `undo`.
 
+    `at` is from before the look: what others write while git is asked was not recalled here.
     A process that looks first goes on from what was stored, so each checkout is told once. Segments
     of which git brought a file that was `told` are not told again. Where git did not move, others
     wrote in their work trees, or whoever moved memories is told of it: nothing is said.
@@ -550,7 +553,7 @@ async def _tell_moves(
     (branch, commit), standing = tree.here, git.standing
     now = ToldTree(
         branch=branch, commit=commit, cuts=tree.cuts, hides=standing.hides, own=standing.own,
-        at=format_time(workspace.clock.now()), event=stored.event if stored else None,
+        at=format_time(at), event=stored.event if stored else None,
     )  # fmt: skip
     if before and before.hides != now.hides:
         workspace.project.changes.note()  # pages and openings are rendered anew

@@ -15,13 +15,13 @@ does the same for the server; it imports `pathlib`, which takes longer than a ho
 
 import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
 from memory_mcp.patterns import compile_later
+from memory_mcp.safe_files import replace_file, sync_folder
 
 INBOX_FOLDER: Final = "inbox"
 SESSIONS_FOLDER: Final = "sessions"
@@ -36,9 +36,6 @@ _OWN_FOLDER: Final = 0o700
 _OWN_FILE: Final = 0o600
 
 _PLAIN_NAME: Final = compile_later(r"[A-Za-z0-9_-]{1,64}")
-_WINDOWS: Final = sys.platform == "win32"
-_REPLACE_TRIES: Final = 10
-_REPLACE_PAUSE_SECONDS: Final = 0.02
 
 
 def leave_event(machine: str, event: Mapping[str, Any]) -> None:
@@ -106,7 +103,7 @@ def _make_own_folder(folder: str) -> None:
         _make_own_folder(above)
     with suppress(FileExistsError):  # another hook was quicker, or a file is in the way
         os.mkdir(folder, _OWN_FOLDER)
-    _sync_folder(above)
+    sync_folder(above)
 
 
 def _write(path: str, value: Mapping[str, Any]) -> None:
@@ -117,32 +114,9 @@ def _write(path: str, value: Mapping[str, Any]) -> None:
             file.write(json.dumps(value).encode("ascii") + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        _replace(temporary, path)
+        replace_file(temporary, path)
     except OSError:
         with suppress(OSError):  # what prevented the write may prevent this too
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
-
-
-def _replace(source: str, target: str) -> None:
-    """Replace the target; Windows refuses for a moment while another process reads it."""
-    for left in reversed(range(_REPLACE_TRIES if _WINDOWS else 1)):
-        try:
-            os.replace(source, target)
-        except PermissionError:
-            if not left:
-                raise
-            time.sleep(_REPLACE_PAUSE_SECONDS)
-        else:
-            return
-
-
-def _sync_folder(path: str) -> None:
-    if _WINDOWS:  # a folder cannot be opened there; the journal orders the rename
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(folder)

@@ -186,8 +186,8 @@ async def _store_draft(
     waited: Record | None,
 ) -> AddOutcome | None:
     """What became of it; None if others have stored the same statement since it was looked up."""
-    now = workspace.clock.now()
     timeline = (await load_head_to_write(workspace)).timeline
+    now = workspace.clock.now()  # its segment is claimed: whoever looked before knew nothing of it
     view = make_view(workspace, timeline)
     if draft.phase is None:
         draft = replace(draft, phase=await find_phase_to_file(workspace, timeline, draft.reach))

@@ -144,6 +144,6 @@ def _score(one: Record, other: Record) -> float:
 async def _load_bearing(
     workspace: Workspace, view: View, records: Sequence[Record]
 ) -> tuple[list[frozenset[RecordId]], dict[RecordId, Record]]:
-    from memory_mcp.search import load_bearing  # noqa: PLC0415  # most adds compose nothing
+    from memory_mcp.listing import load_bearing  # noqa: PLC0415  # most adds compose nothing
 
     return await load_bearing(workspace, view, records)

@@ -9,6 +9,7 @@ from memory_mcp.domain.git import (
     CommittedRecords,
     GitPlace,
     GitState,
+    GitTip,
     NewCommit,
     RefStep,
     SeenBranch,
@@ -52,7 +53,7 @@ class GitHistory(Protocol):
     - `find_reached`: those of these commits that a head is known to reach.
     - `find_known`: those of these commits that git has. `find_replaced`: those of these branches
       that git has, but not any more the commit at which each was seen; '' stands for HEAD.
-    - `find_tips`: the newest branches, those of remotes and the gone ones of `list_left` included,
+    - `find_tips`: the newest branches, those of remotes and the gone ones of `list_tips` included,
       that reach any of these commits and that `head` does not reach.
     - `list_commits`: the commits of `new` that `old` does not reach, oldest first.
     - `find_patches`: for each commit with one parent, an id of its change that a rebase keeps.
@@ -68,10 +69,9 @@ class GitHistory(Protocol):
     - `list_untracked`: the files with this ending that git neither tracks nor ignores.
     - `shows`: which of two commits the files of the work tree are, where these differ, or the files
       of these records do; None if neither.
-    - `list_tips`: the newest branches that HEAD does not reach, and under '' the commit at which
-      it was before the last reset, merge or rebase.
-    - `list_left`: the same for branches that are gone, which HEAD of this work tree left at commits
-      that no branch reaches and git still has.
+    - `list_tips`: the newest branches that HEAD does not reach; without a branch, the commit at
+      which it was before the last reset, merge or rebase; and the branches that are gone, which
+      HEAD of this work tree left at commits that no branch reaches and git still has.
     - `list_committed`: those of these records that any commit has which git still knows.
     - `compare_records`: for each commit, which records are committed with it and not with `here`,
       and the other way round. `find_memories`: which of the first thousand of these objects are
@@ -115,8 +115,7 @@ class GitHistory(Protocol):
     def find_renames(self, since: str) -> Mapping[str, str]: ...
     def list_untracked(self, ending: str) -> Sequence[str]: ...
     def shows(self, old: str, new: str, records: Collection[str] = ()) -> str | None: ...
-    def list_tips(self) -> Mapping[str, str]: ...
-    def list_left(self) -> Mapping[str, str]: ...
+    def list_tips(self) -> Sequence[GitTip]: ...
     def list_committed(self, records: Collection[RecordId]) -> set[RecordId]: ...
     def compare_records(self, here: str, commits: Sequence[str]) -> Sequence[CommittedRecords]: ...
     def find_memories(self, objects: Collection[str]) -> set[str]: ...

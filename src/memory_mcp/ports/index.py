@@ -82,8 +82,8 @@ class VisibleRecords(Protocol):
       where it lies: durable records under None.
     - `visible` returns the ids among these that a search may find.
     - `nearest` returns visible ids close to a mistyped one.
-    - `named` returns the memories whose id fits a part (`ids.matches_id_part`): those visible from
-      the view, or all without one.
+    - `named` returns the memories whose id fits a part (`ids.matches_part`), or whose printed end
+      begins so: those visible from the view, or all without one.
     """
 
     async def find(

@@ -226,6 +226,7 @@ def matches_filters(record: Record, filters: Filters) -> bool:
         and (not filters.statement or record.statement == filters.statement)
         and (not filters.statements or record.statement in filters.statements)
         and (filters.layer is None or record.layer == filters.layer)
+        and (not filters.citing or bool(record.cites))
     )
 
 

@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+from memory_mcp.domain.deduplication import rank_holding, states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import MemoryProvenance, Suppression
 from memory_mcp.domain.record import Record
+from memory_mcp.domain.search import SearchFields, View
+from memory_mcp.engine.fields import make_fields
+from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.head import load_head, make_view
 from memory_mcp.engine.lookup import find_own_view
 from memory_mcp.engine.records import choose_bank, load_records
 from memory_mcp.engine.suppression import explain_suppression, find_reason
 from memory_mcp.engine.workspace import Workspace
-from memory_mcp.search.disputes import list_disputes, list_possible
+from memory_mcp.listing import find_rivals, list_disputes
+from memory_mcp.search.truths import may_replace
+from memory_mcp.text.truths import Disputes, Outdates, compare_records
 
 
 async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenance:
@@ -35,7 +41,7 @@ async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenan
         replaced=replaced,
         newer_than=[d.older for d in disputes if d.outdated and d.newer.id == record.id],
         outdated_by=newer[:1],
-        possible=[] if newer else await list_possible(workspace, view, record),
+        possible=[] if newer else await _list_possible(workspace, view, record),
         disputed_with=[
             other
             for each in disputes
@@ -46,6 +52,34 @@ async def explain_memory(workspace: Workspace, record: Record) -> MemoryProvenan
         ended=ended,
         reasons={each.id: await find_reason(workspace, each, there) for each in replaced},
     )
+
+
+async def _list_possible(workspace: Workspace, view: View, record: Record) -> list[Record]:
+    """The visible memories that a search may put in its place, if both answer what is asked.
+
+    Alone they do not contradict it: they are later, say that something changed, and may be of the
+    same thing.
+    """
+    if not states_truth(record):
+        return []
+    near: list[Record] = []
+    fields = dict[RecordId, SearchFields]()
+    for reach in workspace.reaches:
+        bank = workspace.bank_of(reach)
+        found = (await find_rivals(bank, reach, [record], view)).get(record.id, {})
+        fields |= {id_: each.fields for id_, each in found.items()}
+        near += await load_records(bank, sorted(found.keys() - {record.id}))
+    away = list_elsewhere(workspace, [record, *near])
+    own = fields.get(record.id) or make_fields(record)
+    return [
+        each
+        for each in near
+        if states_truth(each)
+        and rank_holding(each) > rank_holding(record)
+        and (each.id in away) == (record.id in away)
+        and not isinstance(compare_records(record, each), Outdates | Disputes)
+        and may_replace(record, each, own, fields[each.id])
+    ]
 
 
 async def _load(workspace: Workspace, ids: Sequence[RecordId]) -> list[Record]:

@@ -100,10 +100,10 @@ async def capture_episode(
     chosen = select_turns_since(select_new_turns(own.turns, past, moment, pace), departure)
     told = drop_unanswered(CleanTurns(tuple(chosen), own.recalled))
     text, notes = await _summarise(workspace, told)
-    moment = replace(moment, now=workspace.clock.now())
     # The head is read again on purpose: a model may have taken its time, and of captures that
     # overlap the later one must see what the earlier one wrote.
     timeline = (await load_head_to_write(workspace)).timeline
+    moment = replace(moment, now=workspace.clock.now())
     past = await _load_past(workspace, timeline, moment.now)
     match plan_episode(text, _measure_novelty(text, past.open, moment.now), past, moment, pace):
         case NoEpisode(reason):

@@ -402,6 +402,7 @@ def describe_entry(record: Record, fields: SearchFields) -> dict[str, Any]:
         "day": fields.day,
         "statement": record.statement,
         "profile": find_profile_field(record) is not None,
+        "citing": bool(record.cites),
         "mark": mark_id(record.id),
         "tags": [tag.casefold() for tag in record.tags],
         "supersedes": record.supersedes,

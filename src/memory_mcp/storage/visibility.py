@@ -66,6 +66,8 @@ def read_filters(filters: Filters) -> tuple[list[str], dict[str, Any]]:
         conditions.append("r.recalled")
     if not filters.includes_profile:
         conditions.append("NOT r.profile")
+    if filters.citing:
+        conditions.append("r.citing")
     if filters.durable is not None:
         conditions.append("r.segment IS NULL" if filters.durable else "r.segment IS NOT NULL")
     begins = filters.key.endswith("*")

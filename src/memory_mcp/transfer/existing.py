@@ -18,7 +18,7 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
 from memory_mcp.errors import StoreError
 from memory_mcp.frozen import frozen
-from memory_mcp.search import list_disputes
+from memory_mcp.listing import list_disputes
 from memory_mcp.timeline.moves import fold_moves
 from memory_mcp.timeline.visibility import is_reachable
 

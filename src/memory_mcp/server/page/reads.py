@@ -25,6 +25,7 @@ from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import Workspace, refuse_reads, refuse_writes
 from memory_mcp.errors import InvalidRequestError, UnknownMemoryError
 from memory_mcp.frozen import frozen
+from memory_mcp.listing import find_outdated, list_page
 from memory_mcp.maintenance import probe_recall, run_doctor
 from memory_mcp.profile import get_profile
 from memory_mcp.render.difference import compare_words
@@ -33,7 +34,7 @@ from memory_mcp.render.log import render_log_fields
 from memory_mcp.render.outcomes import render_head_fields, render_hits, render_record
 from memory_mcp.render.profile import render_profile_facts, render_profile_line
 from memory_mcp.render.reasons import render_provenance
-from memory_mcp.search import explain_memory, find_outdated, list_page, search_at, search_memories
+from memory_mcp.search import explain_memory, search_at, search_memories
 from memory_mcp.server.page.figures import read_figures
 from memory_mcp.server.page.live import read_news
 from memory_mcp.server.page.points import NOW, find_point, read_diff, read_point, view_point

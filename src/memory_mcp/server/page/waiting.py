@@ -7,8 +7,8 @@ from memory_mcp.code import describe_stale, find_stale
 from memory_mcp.domain.outcomes import Dispute, Skipped
 from memory_mcp.domain.record import format_time
 from memory_mcp.engine.workspace import Workspace
+from memory_mcp.listing import find_disputes
 from memory_mcp.render.outcomes import render_record, render_trust_report
-from memory_mcp.search import find_disputes
 from memory_mcp.trust import report_trust
 
 Fields = dict[str, Any]

@@ -28,6 +28,7 @@ from memory_mcp.domain.git import (
     CommittedRecords,
     GitPlace,
     GitState,
+    GitTip,
     NewCommit,
     Pause,
     RefStep,
@@ -350,11 +351,10 @@ class LocalGit:
         tips = {left[name]: name for name in reversed(list(left))}
         listed = self._ask(
             ["for-each-ref", f"--no-merged={head}", "--sort=refname", "--sort=committerdate",
-             "--format=%(objectname)%00%(refname:short)", "refs/heads", "refs/remotes"]
+             f"--format={_REF}", "refs/heads", "refs/remotes"]
         )  # fmt: skip
-        for line in listed.splitlines():
-            commit, name = line.split("\0")
-            tips.setdefault(commit, name)
+        for tip in map(_parse_ref, listed.splitlines()):
+            tips.setdefault(tip.commit, tip.branch)
         reaching = set[str]()
         for commit, *parents in reversed(self._list_beyond([*tips], head)):
             if commit in commits or not reaching.isdisjoint(parents):
@@ -558,17 +558,17 @@ class LocalGit:
             return old
         return new if sides == {"new"} else None
 
-    def list_tips(self) -> Mapping[str, str]:
+    def list_tips(self) -> Sequence[GitTip]:
         listed = self._ask(
             ["for-each-ref", "--no-merged=HEAD", "--sort=-committerdate", f"--count={_TIPS_MAX}",
-             "--format=%(refname:short)%00%(objectname)", "refs/heads"]
+             f"--format={_REF}", "refs/heads"]
         )  # fmt: skip
-        tips = dict(line.split("\0") for line in listed.splitlines())
+        tips = [_parse_ref(line) for line in listed.splitlines()]
+        unnamed = list(self._list_lost().items())[:_TIPS_MAX]
         left = read_git_text(os.path.join(self._dir, "ORIG_HEAD"), self._dir).strip()
-        return tips | ({"": left} if left and self.find_away([left], ["HEAD"]) else {})
-
-    def list_left(self) -> Mapping[str, str]:
-        return dict(list(self._list_lost().items())[:_TIPS_MAX])
+        if left and self.find_away([left], ["HEAD"]):
+            unnamed.insert(0, ("", left))
+        return [*tips, *(GitTip(branch, commit, commit[:SHORT]) for branch, commit in unnamed)]
 
     def _list_lost(self) -> Mapping[str, str]:
         left: dict[str, str] = {}
@@ -674,6 +674,16 @@ def _sum_up(changes: Sequence[_RecordChange], top: str) -> CommittedRecords:
         lacks={each.id: each.blob for each in changes if each.lacks},
         folder=f"{top}{beyond[0].folder}" if beyond else "",
     )
+
+
+_REF: Final = "%(objectname)%00%(refname)%00%(refname:short)"
+
+
+def _parse_ref(line: str) -> GitTip:
+    """A line of `git for-each-ref`. Where a tag has the branch's name, git has a longer one."""
+    commit, full, name = line.split("\0")
+    branch = full.removeprefix("refs/heads/")
+    return GitTip(name if branch == full else branch, commit, name)
 
 
 _KIND: Final = compile_later(

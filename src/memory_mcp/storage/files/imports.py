@@ -32,7 +32,7 @@ from memory_mcp.domain.limits import (
 from memory_mcp.domain.record import SCHEMA_VERSION, Record
 from memory_mcp.domain.transfer import LeftOutItem, SourceFile, SourceMaterial
 from memory_mcp.errors import InvalidRequestError, NewerSchemaError, StoreDamagedError
-from memory_mcp.locations import find_untrusted_roots
+from memory_mcp.locations import find_untrusted_roots, name_in_full
 from memory_mcp.safe_files import UnsafeFileError, read_file, refuse_links
 from memory_mcp.shutdown import interruptible
 from memory_mcp.storage.threads import in_thread
@@ -62,7 +62,7 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
         return SourceMaterial(
             (_read_stdin(limit_factor := IMPORT_OWN_FACTOR),), limit_factor=limit_factor
         )
-    path = Path(os.path.abspath(Path(name).expanduser()))  # noqa: PTH100  # `..` behind a link
+    path = Path(name_in_full(name))
     try:
         roots = find_untrusted_roots(str(path), project)
         for root in roots:
@@ -77,7 +77,7 @@ def read_material(name: str, only: Collection[str] = (), project: str = "") -> S
         return SourceMaterial((document,), limit_factor=limit_factor)
     except UnsafeFileError as error:
         raise InvalidRequestError(
-            f"{name!r} is not imported: {error.filename}: {error.why}. Name the file itself."
+            f"{name!r} is not imported: {error.explain(str(path))}. Name the file itself."
         ) from error
     except OSError as error:
         raise unavailable(error, path, "read") from error

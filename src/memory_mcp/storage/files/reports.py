@@ -1,13 +1,12 @@
 """Writes the files of a report. Inside a project, or any git work tree, it follows no link."""
 
-import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mcp.disk import Disk
 from memory_mcp.errors import InvalidRequestError, StoreUnavailableError
-from memory_mcp.locations import find_untrusted_roots
+from memory_mcp.locations import find_untrusted_roots, name_in_full
 from memory_mcp.safe_files import UnsafeFileError, refuse_links
 from memory_mcp.storage.threads import in_thread
 
@@ -24,7 +23,7 @@ def write_report(
         InvalidRequestError: a name is no plain name, or a link or another file stands in the way.
         StoreUnavailableError: the file system refused.
     """
-    place = Path(os.path.abspath(Path(folder).expanduser()))  # noqa: PTH100  # follows no link
+    place = Path(name_in_full(folder))
     for name in texts:
         plain = Path(name).name == name and name.isprintable() and "\\" not in name
         if not name or name in {".", ".."} or not plain:
@@ -57,9 +56,8 @@ def explain_links(target: str, advice: str) -> Generator[None]:
         link = error if isinstance(error, UnsafeFileError) else error.__cause__
         if not isinstance(link, UnsafeFileError):
             raise
-        raise InvalidRequestError(
-            f"{target!r} is not written: {link.filename}: {link.why}. {advice}"
-        ) from error
+        why = link.explain(name_in_full(target))
+        raise InvalidRequestError(f"{target!r} is not written: {why}. {advice}") from error
 
 
 def _refuse_foreign(path: Path, begin: str) -> None:

@@ -24,10 +24,10 @@ INSERT: Final = """
         SELECT given.* FROM claimed CROSS JOIN json_to_recordset(:rows) AS given (
             id text, json text, kind text, layer text, segment text, branch text, key text,
             category text, tags text[], phase integer, importance smallint, pinned boolean,
-            recalled boolean, moves boolean, profile boolean, expires_at text, created_at text,
-            session text, day text, statement text, mark bigint, body text, names text, dates text,
-            extra text, meaning text, outline text, words text, length integer, supersedes text[],
-            derived_from text[], erases text[])
+            recalled boolean, moves boolean, profile boolean, citing boolean, expires_at text,
+            created_at text, session text, day text, statement text, mark bigint, body text,
+            names text, dates text, extra text, meaning text, outline text, words text,
+            length integer, supersedes text[], derived_from text[], erases text[])
         WHERE claimed.free),
     stored AS (
         INSERT INTO record (bank, id, json) SELECT :bank, id, json FROM given
@@ -35,12 +35,12 @@ INSERT: Final = """
     fresh AS (
         INSERT INTO entry (
             bank, id, kind, layer, segment, branch, key, category, tags, phase, importance, pinned,
-            recalled, moves, derived, profile, expires_at, created_at, session, day, statement,
-            mark, body, names, dates, extra, meaning, outline, words, length)
+            recalled, moves, derived, profile, citing, expires_at, created_at, session, day,
+            statement, mark, body, names, dates, extra, meaning, outline, words, length)
         SELECT :bank, id, kind, layer, segment, branch, key, category, tags, phase, importance,
-            pinned, recalled, moves, cardinality(derived_from) > 0, profile, expires_at, created_at,
-            session, day, statement, mark, body, names, dates, extra, decode(meaning, 'hex'),
-            decode(outline, 'hex'), words::tsvector, length
+            pinned, recalled, moves, cardinality(derived_from) > 0, profile, citing, expires_at,
+            created_at, session, day, statement, mark, body, names, dates, extra,
+            decode(meaning, 'hex'), decode(outline, 'hex'), words::tsvector, length
         FROM given WHERE json IS NULL OR id IN (SELECT id FROM stored)
         ON CONFLICT DO NOTHING RETURNING row, id, segment, words, tags),
     lookups AS (

@@ -428,9 +428,17 @@ AS $$ BEGIN RETURN EXISTS (
                     OR s.segment = ANY(chain) AND s.segment <> ALL(away)))); END $$;
 """
 
+_CITING: Final = """
+-- which records cite code, so that what became of it is looked up without reading the others
+ALTER TABLE entry ADD citing boolean NOT NULL DEFAULT false;
+UPDATE entry SET citing = true FROM record r
+WHERE (r.bank, r.id) = (entry.bank, entry.id) AND r.json::json -> 'cites' IS NOT NULL;
+CREATE INDEX entry_citing ON entry (bank, id) WHERE citing;
+"""
+
 MIGRATIONS: Final = (
     _FIRST, _VECTORS, _NOTIFICATIONS, _TAGS + _LEAKPROOF + _POLICIES, _TEAMS, _STATEMENTS, _PLACES,
-    _NEWEST_OF_LAYER, _LOOKED_UP, _ABANDONED_WHERE_IT_STANDS,
+    _NEWEST_OF_LAYER, _LOOKED_UP, _ABANDONED_WHERE_IT_STANDS, _CITING,
 )  # fmt: skip
 """Each brings the schema to the next version, which is its place in this list."""
 

@@ -95,10 +95,10 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 22
+VERSION: Final = 23
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
-DIGEST: Final = "73eaa86cff7994ae168cf03ef4b2bb4a47d203380324ff30aea4366bc9d7e2e6"
+DIGEST: Final = "9d5d16af2e4a726ac46c8894724829fffd1d37173b25ff3a5bef3968a7b8b02f"
 """Of the tables that `SCHEMA` makes: to make them takes as long as all else that opening does."""
 
 BLOCK_BITS: Final = 11
@@ -182,13 +182,15 @@ _COLUMNS: Final = """rowid INTEGER PRIMARY KEY,
     day TEXT NOT NULL,               -- the day that the text itself says it is of
     statement TEXT NOT NULL,         -- digest of what it states, or says was rejected
     profile INTEGER NOT NULL,        -- 1: a fact of the profile, which has its own place
+    citing INTEGER NOT NULL,         -- 1: it cites code
     mark INTEGER NOT NULL,           -- of the id
     -- of all it says
     digest TEXT NOT NULL"""
 
 COLUMNS: Final = (
     "rowid, id, kind, layer, segment, branch, key, category, phase, importance, pinned, recalled, "
-    "moves, derived, expires_at, created_at, session, day, statement, profile, mark, digest"
+    "moves, derived, expires_at, created_at, session, day, statement, profile, citing, mark, "
+    "digest"
 )
 """What `record` and `aside` have in common."""
 
@@ -207,6 +209,7 @@ CREATE INDEX record_by_rank ON record (kind, pinned, importance, id) WHERE recal
 CREATE INDEX record_doubtful ON record (segment) WHERE hider = '?';
 CREATE INDEX record_excluding ON record (segment) WHERE kind = 'exclusion' AND derived;
 CREATE INDEX record_moves ON record (id) WHERE moves = 1;
+CREATE INDEX record_citing ON record (id) WHERE citing;
 
 -- one row: the xor of the marks of all records, so that nobody has to read them
 CREATE TABLE known (marks INTEGER NOT NULL);
@@ -339,9 +342,10 @@ END;
 
 CREATE VIEW incoming AS
     SELECT id, kind, layer, segment, branch, key, category, phase, importance, pinned, recalled,
-        moves, expires_at, created_at, session, day, statement, profile, mark, '[]' AS tags,
-        '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body, '' AS names,
-        '' AS dates, '' AS extra, x'' AS meaning, x'' AS outline, digest, NULL AS number
+        moves, expires_at, created_at, session, day, statement, profile, citing, mark,
+        '[]' AS tags, '[]' AS supersedes, '[]' AS derived_from, '[]' AS erases, '' AS body,
+        '' AS names, '' AS dates, '' AS extra, x'' AS meaning, x'' AS outline, digest,
+        NULL AS number
     FROM record;
 
 CREATE TRIGGER incoming_insert INSTEAD OF INSERT ON incoming
@@ -359,7 +363,7 @@ BEGIN
             NEW.id, NEW.kind, NEW.layer, NEW.segment, NEW.branch, NEW.key, NEW.category, NEW.phase,
             NEW.importance, NEW.pinned, NEW.recalled, NEW.moves, NEW.derived_from != '[]',
             NEW.expires_at, NEW.created_at, NEW.session, NEW.day, NEW.statement, NEW.profile,
-            NEW.mark, NEW.digest);
+            NEW.citing, NEW.mark, NEW.digest);
     INSERT OR IGNORE INTO tag
         SELECT value, (SELECT rowid FROM record WHERE id = NEW.id) FROM json_each(NEW.tags);
     INSERT OR IGNORE INTO source
@@ -408,7 +412,7 @@ A deletion moves rows from page to page and leaves what stood there in the gaps,
 `secure_delete` overwrites. Whatever moves then is blank.
 """
 
-INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 31)})"
+INSERT_RECORD: Final = f"INSERT INTO incoming VALUES ({', '.join('?' * 32)})"
 
 
 def record_row(record: Record, fields: SearchFields) -> Sequence[object]:

@@ -18,7 +18,7 @@ from memory_mcp.engine.records import (
 )
 from memory_mcp.engine.workspace import MemoryBank, Workspace, refuse_reads
 from memory_mcp.errors import InvalidRequestError
-from memory_mcp.search.disputes import find_outdated, list_disputes
+from memory_mcp.listing.disputes import find_outdated, list_disputes
 from memory_mcp.trust.strangers import describe_strangers_once
 
 HISTORY_LOOKED_MAX: Final = 100_000

@@ -13,16 +13,11 @@ from memory_mcp.domain.deduplication import rank_holding, states_truth
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import Dispute
 from memory_mcp.domain.record import MEMORY_KINDS, Reach, Record
-from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, SearchFields, View
-from memory_mcp.engine.fields import make_fields
+from memory_mcp.domain.search import Candidate, CorpusStatistics, Filters, View
 from memory_mcp.engine.git import list_elsewhere
 from memory_mcp.engine.records import load_records
 from memory_mcp.engine.workspace import MemoryBank, Workspace
-from memory_mcp.search.truths import may_replace
 from memory_mcp.text.truths import (
-    Disputes,
-    Outdates,
-    compare_records,
     mark_truths,
     may_bear,
     pack_outline,
@@ -58,7 +53,7 @@ async def load_bearing(
     for reach in workspace.reaches:
         bank = workspace.bank_of(reach)
         outlines |= await bank.index.outlines([r.id for r in stating if r.scope.reach == reach])
-        for record_id, found in (await _find_rivals(bank, reach, stating, view)).items():
+        for record_id, found in (await find_rivals(bank, reach, stating, view)).items():
             rivals[record_id].update(found)
             outlines |= {id_: each.fields.outline for id_, each in found.items()}
             homes |= dict.fromkeys(found, bank)
@@ -84,35 +79,7 @@ async def find_outdated(
     return {each.older.id: each.newer.id for each in oldest_first if each.outdated}
 
 
-async def list_possible(workspace: Workspace, view: View, record: Record) -> list[Record]:
-    """The visible memories that a search may put in its place, if both answer what is asked.
-
-    Alone they do not contradict it: they are later, say that something changed, and may be of the
-    same thing.
-    """
-    if not states_truth(record):
-        return []
-    near: list[Record] = []
-    fields = dict[RecordId, SearchFields]()
-    for reach in workspace.reaches:
-        bank = workspace.bank_of(reach)
-        found = (await _find_rivals(bank, reach, [record], view)).get(record.id, {})
-        fields |= {id_: each.fields for id_, each in found.items()}
-        near += await load_records(bank, sorted(found.keys() - {record.id}))
-    away = list_elsewhere(workspace, [record, *near])
-    own = fields.get(record.id) or make_fields(record)
-    return [
-        each
-        for each in near
-        if states_truth(each)
-        and rank_holding(each) > rank_holding(record)
-        and (each.id in away) == (record.id in away)
-        and not isinstance(compare_records(record, each), Outdates | Disputes)
-        and may_replace(record, each, own, fields[each.id])
-    ]
-
-
-async def _find_rivals(
+async def find_rivals(
     bank: MemoryBank, reach: Reach, stating: Sequence[Record], view: View
 ) -> dict[RecordId, dict[RecordId, Candidate]]:
     """The memories of the bank that share the rarest terms of each, which may be it itself.
