@@ -95,7 +95,7 @@ def encoded_rows(embedder: str, made: Mapping[RecordId, PassageVectors]) -> Iter
             yield embedder, record_id, number, signs, chunk.pooled, chunk.tokens, crc
 
 
-VERSION: Final = 22
+VERSION: Final = 23
 """Kept in PRAGMA user_version. An index of another version is rebuilt from the records."""
 
 DIGEST: Final = "73eaa86cff7994ae168cf03ef4b2bb4a47d203380324ff30aea4366bc9d7e2e6"
