@@ -1,6 +1,7 @@
 """How newer values are treated: when they are written, and when they are searched for.
 
     python benchmarks/truths.py [--model-home DIR] [--facts FILE] [--pairs] [--held-out]
+    python benchmarks/truths.py --sizes 2,170,1000,5000 [--sets open/fresh12-] [--pairs]
 
 Written: each pair of `data/open/truths.json` in a store of its own, the second after the first. A
 newer value may be replaced, reported as contradicting, reported as similar, or stored in silence.
@@ -10,6 +11,10 @@ Told: the first statements of all its pairs in one store with the statements of 
 only then the second ones; a newer value is told where its receipt replaces or names the older one.
 What receipts name of independent notes (`data/agent.json`, of which a hundred are there) is what
 that costs.
+Sizes: what a receipt would say of the second statement of each pair of all hands, in stores of so
+many statements; nothing is stored by that. Beside the first statements of one hand and its project
+stand what all wrote for other sets, and made text. A rule decides what is replaced, outdated or
+disputed; what is named as similar is left to whoever reads it.
 Searched: the stores of `data/open/truth_stores.json` and, by half, of `truth_stores_more.json` (the
 half that nothing was tuned on with `--held-out` only), and FactConsolidation (MemoryAgentBench, Hu
 et al. 2025; single hop, the newest statement is right), whose file `--facts` names. The baseline is
@@ -22,19 +27,23 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from corpus import Corpus
 from house import QuickDisk, lend_model, settings_in
 from report import Table, machine, show
 
 from memory_mcp import maintenance, memories
 from memory_mcp.build import open_workspace
 from memory_mcp.config.settings import EmbedderName
+from memory_mcp.deduplication import decide_duplicate, find_exact_matches
+from memory_mcp.domain.deduplication import Insert, Merge
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.outcomes import AlreadyKnown, MemoryAdded, SearchResults
 from memory_mcp.domain.record import Draft
@@ -49,6 +58,7 @@ _DATA: Final = Path(__file__).with_name("data")
 _TOP: Final = 5
 _THERE: Final = 100
 """Notes that are there before the receipts of the others are looked at."""
+_SEED: Final = 14
 _OTHER_PROJECT: Final = "open/statements_biolab"
 _FACT: Final = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 
@@ -62,14 +72,17 @@ def main() -> None:
     parser.add_argument(
         "--sets", default="open/", metavar="PREFIX", help="of the files in data: open/fresh-"
     )
+    parser.add_argument(
+        "--sizes", type=_read_sizes, metavar="N,N", help="only what a receipt says by size of store"
+    )
     parser.add_argument("--held-out", action="store_true", help="ask the held-out half, too")
     args = parser.parse_args()
-    stores: list[tuple[str, str, str]] = []
-    if (_DATA / f"{args.sets}truth_stores.json").exists():
-        stores += [("stores", "truth_stores", "")]
-    if (_DATA / f"{args.sets}truth_stores_more.json").exists():
-        stores += [("stores, dev", "truth_stores_more", "dev")]
-        stores += [("stores, test", "truth_stores_more", "test")] if args.held_out else []
+    pairs = [*_DATA.glob(f"{args.sets}{'*' if args.sizes else ''}truths.json")]
+    stores = _list_stores(args.sets, held_out=args.held_out)
+    if not (pairs or (stores and not args.sizes)):
+        known = ", ".join(_list_sets(args.sets))
+        parser.error(f"no set begins with {args.sets!r}; there are {known}")
+    facts = args.facts.read_text("utf-8") if args.facts else ""
     modes: list[tuple[str, EmbedderName]] = [("words", "none")]
     if args.model_home:
         modes.append(("model", "minilm"))
@@ -94,21 +107,47 @@ def main() -> None:
         ),
         "unmarked: an outdated one without a mark; marked: one that holds, or is of something else",
     )  # fmt: skip
+    sized = Table(
+        "Receipts, by the size of the store",
+        (
+            "mode", "size", "set", "added", "replaced", "contradicts", "similar", "silent",
+            "others contradict", "receipts that name", "lines of each receipt",
+        ),
+        "what becomes of the older one; others contradict: another one is called so, or replaced",
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         show(machine(Path(name)))
         for mode, embedder in modes:
             house = _House(
                 Path(name) / mode, embedder, args.model_home, args.sets, pairs=args.pairs
             )
-            asyncio.run(house.measure_writing(mode, written))
-            asyncio.run(house.measure_telling(mode, told))
-            for named in stores:
-                asyncio.run(house.measure_stores(mode, searched, *named))
-            if args.facts:
-                asyncio.run(house.measure_facts(mode, searched, args.facts.read_text("utf-8")))
-    show(written)
-    show(told)
-    show(searched)
+            if args.sizes:
+                asyncio.run(house.measure_sizes(mode, sized, args.sizes))
+                continue
+            if pairs:
+                asyncio.run(house.measure_writing(mode, written))
+                asyncio.run(house.measure_telling(mode, told))
+            asyncio.run(house.measure_searching(mode, searched, stores, facts))
+    for table in (sized,) if args.sizes else (written, told, searched):
+        show(table)
+
+
+def _list_stores(prefix: str, *, held_out: bool) -> list[tuple[str, str, str]]:
+    """The dated stores that are asked: how they are called, their file, and which half of it."""
+    stores = [("stores", "truth_stores", ""), ("stores, dev", "truth_stores_more", "dev")]
+    stores += [("stores, test", "truth_stores_more", "test")] if held_out else []
+    return [each for each in stores if (_DATA / f"{prefix}{each[1]}.json").exists()]
+
+
+def _list_sets(prefix: str) -> list[str]:
+    """The prefixes of the sets that are there in the folder of this one."""
+    folder = prefix.partition("/")[0]
+    paths = [*_DATA.glob(f"{folder}/*truths.json"), *_DATA.glob(f"{folder}/*truth_stores*.json")]
+    return sorted({f"{p.parent.name}/{re.split('truth', p.name)[0]}" for p in paths})
+
+
+def _read_sizes(text: str) -> list[int]:
+    return [int(size) for size in text.split(",")]
 
 
 class _House:
@@ -174,6 +213,47 @@ class _House:
             await fill_store(workspace, notes[:_THERE])
             fates = [await _tell(workspace, text) for text in notes[_THERE:]]
             table.add(mode, "notes", _THERE, *_count_told(fates))
+
+    async def measure_sizes(self, mode: str, table: Table, sizes: Sequence[int]) -> None:
+        """What receipts say in stores of each of these sizes."""
+        for size in sizes:
+            await self.measure_size(mode, table, size)
+
+    async def measure_size(self, mode: str, table: Table, size: int) -> None:
+        """What receipts say of each pair of all hands, and of notes, in stores of that size."""
+        fates: dict[str, list[_Fate]] = {}
+        hands = list(_list_hands(self.sets, size))
+        beside = islice(_list_beside(hands), size - max(len(hand.there) for hand in hands))
+        async with self.open() as workspace:
+            await fill_store(workspace, list(beside))
+            bank = workspace.project
+            for hand in hands:
+                ids = await fill_store(workspace, hand.there)
+                known = dict(zip(hand.there, ids, strict=True))
+                for name, first, second in hand.coming:
+                    fate = await _foretell(workspace, second, known.get(first))
+                    fates.setdefault(name, []).append(fate)
+                    if self.pairs:
+                        print(f"{mode}, {size}, {name}, {fate.name}: {first} | {second}")
+                await bank.take_back(set(ids))
+        for name, found in fates.items():
+            counts = Counter(fate.name for fate in found)
+            lines = [fate.lines for fate in found]
+            table.add(
+                mode, size, name, len(found),
+                *(counts[each] for each in ("replaced", "contradicts", "similar", "silent")),
+                sum(fate.wrong for fate in found), sum(each > 0 for each in lines),
+                sum(lines) / len(found),
+            )  # fmt: skip
+
+    async def measure_searching(
+        self, mode: str, table: Table, stores: Sequence[tuple[str, str, str]], facts: str
+    ) -> None:
+        """What the dated stores answer, and FactConsolidation."""
+        for named in stores:
+            await self.measure_stores(mode, table, *named)
+        if facts:
+            await self.measure_facts(mode, table, facts)
 
     async def measure_stores(
         self, mode: str, table: Table, name: str, file: str, half: str
@@ -257,6 +337,81 @@ def _count_told(fates: Sequence[_Told]) -> tuple[int, int, int, float]:
     lines = [fate.lines for fate in fates]
     naming = sum(each > 0 for each in lines)
     return len(fates), sum(f.told for f in fates), naming, sum(lines) / (len(lines) or 1)
+
+
+class _Fate(NamedTuple):
+    """What would become of the older statement, and how many the receipt would name.
+
+    `wrong`: it replaces or contradicts another one.
+    """
+
+    name: str
+    lines: int = 0
+    wrong: bool = False
+
+
+async def _foretell(workspace: Workspace, text: str, old: RecordId | None) -> _Fate:
+    """What the receipt of a memory would say; it is not stored."""
+    timeline = (await load_head(workspace)).timeline
+    view, bank = make_view(workspace, timeline), workspace.project
+    new = build_record(Draft(text), make_writing(workspace, timeline, datetime.now(UTC)))
+    same = (await find_exact_matches(workspace, bank, new, view)).records
+    until = asyncio.get_running_loop().time() + 1
+    decision = await decide_duplicate(workspace, bank, new, same, view=view, until=until)
+    if not isinstance(decision, Insert | Merge):
+        return _Fate("known")
+    fates = {each.record.id: each.relation for each in decision.similar}
+    lines = len(fates)
+    if isinstance(decision, Merge):
+        fates |= dict.fromkeys((each.id for each in decision.olds), "replaced")
+    fate = fates.pop(old, "silent") if old else "silent"
+    wrong = any(each not in ("similar", "elsewhere") for each in fates.values())
+    return _Fate("contradicts" if fate in ("outdated", "disputed") else fate, lines, wrong)
+
+
+class _Hand(NamedTuple):
+    """What somebody wrote: what stands there, and what comes.
+
+    Of each that comes the name of its set, the statement it is paired with, and its text.
+    """
+
+    there: Sequence[str]
+    coming: Sequence[tuple[str, str, str]]
+
+
+def _list_hands(prefix: str, size: int) -> Iterator[_Hand]:
+    """What the files of this prefix hold; in a store with no room for a hand each pair is alone.
+
+    Independent notes are a hand, too: each is paired with one that it has nothing to do with.
+    """
+    folder = prefix.partition("/")[0]
+    hands: list[_Hand] = []
+    for path in sorted(_DATA.glob(f"{prefix}*truths.json")):
+        name = f"{folder}/{path.name.removesuffix('truths.json')}"
+        coming = [(sort, *pair) for sort, pairs in _load_pairs(name).items() for pair in pairs]
+        there = dict.fromkeys((*(first for _, first, _ in coming), *_load_statements(name)))
+        hands.append(_Hand(list(there), coming))
+    notes = _load_contents("agent")
+    pairs = zip(cycle(notes[:_THERE]), notes[_THERE:], strict=False)
+    hands.append(_Hand(notes[:_THERE], [("notes", *pair) for pair in pairs]))
+    for hand in hands:
+        if len({first for _, first, _ in hand.coming}) < size:
+            yield _Hand(hand.there[:size], hand.coming)
+        else:
+            yield from (_Hand([first], [(sort, first, new)]) for sort, first, new in hand.coming)
+
+
+def _list_beside(hands: Sequence[_Hand]) -> Iterator[str]:
+    """What all wrote for the open sets but the pairs (projects, dated stores), then made text."""
+    folder = _DATA / "open"
+    found = [_load_contents(f"open/{p.stem}") for p in sorted(folder.glob("*statements_*.json"))]
+    for path in sorted(folder.glob("*truth_stores.json")):
+        stores = json.loads(path.read_text("utf-8"))["stores"]
+        found += [[each["content"] for each in store["memories"]] for store in stores]
+    made = Corpus(_SEED)
+    texts = chain(chain.from_iterable(found), (made.draft().content for _ in count()))
+    own = {text for hand in hands for text in (*hand.there, *(new for *_, new in hand.coming))}
+    return (text for text in texts if text not in own)
 
 
 def _load_pairs(prefix: str) -> dict[str, list[tuple[str, str]]]:

@@ -96,9 +96,11 @@ from memory_mcp.words.table import TELLING_MIN, load_word_table
 from memory_mcp.words.terms import extract_terms
 
 _EXACT_MATCHES_MAX: Final = 10
-_LIKELY_MIN: Final = 0.05
-"""From this likelihood on that the new memory brings it up to date one is named, whatever the rules
-say of it: a newer value in silence is never found, and one named in vain is a line to read."""
+_ODDS_MIN: Final = 0.03
+"""From these odds on that the new memory brings it up to date one is named, whatever the rules say
+of it: a newer value in silence is never found, and one named in vain is a line to read."""
+_ODDS_SHARE_MIN: Final = 0.03
+"""And from this share of the best odds on: where one fits well, no others are guessed."""
 _NAMED_TERMS_MIN: Final = 2
 """Of fewer terms the figures know nothing: they were learnt from sentences."""
 SIMILAR_MAX: Final = 3
@@ -501,13 +503,14 @@ async def _compose(
 class Nearby(NamedTuple):
     """The memories that a new one is compared with, and what the index and a model say of them.
 
-    `weights` says how rare each of its own terms is in the store.
+    `weights` says how rare each of its own terms is in the store, which holds so many `records`.
     """
 
     fields: SearchFields
     olds: Mapping[RecordId, Candidate]
     weights: Mapping[str, float]
     cosines: Mapping[RecordId, float]
+    records: int
 
 
 def _count_wanted(merging: MergePolicy) -> int:
@@ -522,21 +525,26 @@ async def look_up_nearby(
     if not wanted:
         return None
     limit = wanted * _CANDIDATES_FACTOR
+    half = -(-limit // 2)
     fields = make_fields(new)
     new_terms = fields.body.split()
     rarest = sorted(set(new_terms), key=lambda term: (-len(term), term))[:_TERMS_MAX]
     others = list_other_values(new.content)
     others_terms = extract_terms(" ".join((new.title, *others)))
-    asked = {*rarest, *others_terms, *list_topic_terms(new_terms)}
-    corpus = await bank.index.corpus(asked, view)
+    related = {*others_terms, *list_topic_terms(new_terms)}.difference(rarest)
+    corpus = await bank.index.corpus({*rarest, *related}, view)
     weights = {term: log(1 + corpus.records / (1 + corpus.counts.get(term, 0))) for term in rarest}
-    by_words = await _search_words(bank, corpus, view, limit)
+    # apart, for of many memories the related terms would take all places
+    by_words = await _search_words(bank, rarest, corpus, view, half)
+    by_topics = await _search_words(bank, related, corpus, view, half)
+    by_terms = {one.id: one for one in (*by_words, *by_topics)}.values()
     question = await _encode(bank, new)
     by_meaning = await _search_meaning(bank, question, view, limit)
-    olds = {one.id: one for pair in zip_longest(by_words, by_meaning) for one in pair if one}
+    olds = {one.id: one for pair in zip_longest(by_terms, by_meaning) for one in pair if one}
     if corpus.records <= limit:  # so few that any of them may be meant
         olds |= {one.id: one for one in await bank.index.newest(view, Filters(), limit)}
-    return Nearby(fields, olds, weights, await _measure_cosines(bank, question, list(olds)))
+    cosines = await _measure_cosines(bank, question, list(olds))
+    return Nearby(fields, olds, weights, cosines, corpus.records)
 
 
 async def find_candidates(
@@ -546,13 +554,14 @@ async def find_candidates(
     nearby = await look_up_nearby(bank, new, view, merging)
     if nearby is None:
         return []
-    fields, olds, weights, cosines = nearby
+    fields, olds, weights, cosines, _ = nearby
     # the index has the terms already, and to find them anew takes longer than to read the file
     new_terms = tuple(fields.body.split())
     terms = {id_: tuple(one.fields.body.split()) for id_, one in olds.items()}
-    likely = _estimate_likely(nearby, _get_reader(bank), changes=says_change(new.content))
-    nearest = sorted(olds, key=lambda id_: -likely.get(id_, 0.0))
-    named = {id_ for id_ in nearest[:SIMILAR_MAX] if likely.get(id_, 0.0) >= _LIKELY_MIN}
+    odds = _estimate_odds(nearby, _get_reader(bank), changes=says_change(new.content))
+    nearest = sorted(olds, key=lambda id_: -odds.get(id_, 0.0))
+    least = max(_ODDS_MIN, _ODDS_SHARE_MIN * max(odds.values(), default=0.0))
+    named = {id_ for id_ in nearest[:SIMILAR_MAX] if odds.get(id_, 0.0) >= least}
     said = frozenset(new_terms)
     if len(said) < _NAMED_TERMS_MIN:  # too little to be about what it does not name
         named = {id_ for id_ in named if not said.isdisjoint(terms[id_])}
@@ -570,7 +579,7 @@ async def find_candidates(
             score = score_similarity(ours, theirs, cosines.get(old.id))
             truth = _judge_truth(new, old, ours, theirs)
         if comparable or old.id in named or not isinstance(truth, Independent):
-            told = likely[old.id] if old.id in named else None
+            told = odds[old.id] / (1 + odds[old.id]) if old.id in named else None
             found.append(DuplicateCandidate(old, score, theirs, ours, comparable, truth, told))
     return sorted(found, key=lambda each: (each.score, each.record.id), reverse=True)
 
@@ -603,15 +612,15 @@ def describe_nearby(
     return described, describe_new(nearby.fields, changes=changes)
 
 
-def _estimate_likely(nearby: Nearby, reader: str, *, changes: bool) -> dict[RecordId, float]:
-    """How likely the new memory brings each of them up to date that states something."""
+def _estimate_odds(nearby: Nearby, reader: str, *, changes: bool) -> dict[RecordId, float]:
+    """The odds that the new memory brings each of them up to date that states something."""
     described = describe_nearby(nearby, changes=changes)
     if described is None:
         return {}
     candidates, new = described
     if not all("cosine" in each for each in candidates.values()):
         reader = WORDS  # of what was written just now no vector is there yet
-    return estimate_updates(candidates, new, reader)
+    return estimate_updates(candidates, new, reader, nearby.records)
 
 
 def _is_related(weights: Mapping[str, float], theirs: Sequence[str], cosine: float | None) -> bool:
@@ -631,10 +640,11 @@ def _choose_text(record: Record, other: Record) -> str:
 
 
 async def _search_words(
-    bank: MemoryBank, corpus: CorpusStatistics, view: View, limit: int
+    bank: MemoryBank, terms: Iterable[str], corpus: CorpusStatistics, view: View, limit: int
 ) -> Sequence[Candidate]:
-    """The memories with the rarest of the terms counted: the same fact has most of them."""
-    rarest = select_rarest(corpus.counts, _MATCHES_MAX, least=_TERMS_MIN)
+    """The memories with the rarest of these terms: the same fact has most of them."""
+    counts = {term: corpus.counts[term] for term in terms}
+    rarest = select_rarest(counts, _MATCHES_MAX, least=_TERMS_MIN)
     return await bank.index.match(rarest, corpus, view, Filters(), limit)
 
 

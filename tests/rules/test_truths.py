@@ -36,6 +36,12 @@ from memory_mcp.text.truths import (
 )
 
 OUTDATES: Final = [
+    ("The backend runs on Python 3.11", "Bumped Python to 3.13"),
+    ("Our web framework is Flask", "Switched to FastAPI"),
+    ("Silke leads the team.", "Silke left; Anton leads the team."),
+    ("I use Emacs.", "I moved to Neovim."),
+    ("The kiosk is open from April.", "The kiosk is now open from October."),
+    ("The fee is 5 euros.", "The fee is 6 euros from October."),
     # a name of a tool that is another word, too, where it is the name
     ("The importer is written in Go.", "Migrated the importer to Rust."),
     ("The importer is written in go.", "Migrated the importer to Rust."),
@@ -145,6 +151,12 @@ OUTDATES: Final = [
 ]  # fmt: skip
 
 INDEPENDENT: Final = [
+    ("I live in Bergen.", "I moved to Vim."),
+    ("The pool opens at 9:00.", "The pool opens at 10:00 on Sundays."),
+    ("The café opens at 9 from April.", "The café opens at 10 from October."),
+    ("Lasse writes the firmware tests.", "Bronagh writes the hardware tests."),
+    ("The exporter writes CSV, says Jan.", "The tool now writes XLSX."),
+    ("Staging runs on Python 3.11.", "Bumped Python to 3.13."),
     # no names of tools
     ("Never let the pumps go below 20 percent.", "Bumped Python to 3.13."),
     ("Check the anchor for rust every month.", "Bumped Python to 3.13."),

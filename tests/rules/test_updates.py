@@ -45,14 +45,14 @@ def estimate(
     changes: bool = True,
     cosines: Sequence[float] = (),
     read_by: str = WORDS,
+    records: int = 5,
 ) -> list[float]:
-    """How likely the new statement brings each of these up to date."""
+    """The odds that the new statement brings each of these up to date."""
     fields = {RecordId(f"id{n}"): read(text) for n, text in enumerate(olds)}
     measured = dict(zip(fields, cosines, strict=False))
     described = describe_updates(read(new), fields, measured)
-    return [
-        *estimate_updates(described, describe_new(read(new), changes=changes), read_by).values()
-    ]
+    of_new = describe_new(read(new), changes=changes)
+    return [*estimate_updates(described, of_new, read_by, records).values()]
 
 
 def test_what_is_told_in_other_words_is_the_likeliest() -> None:
@@ -78,7 +78,7 @@ def test_a_topic_that_all_of_them_are_about_tells_less() -> None:
 
 
 def test_what_brings_nothing_up_to_date_is_likeliest_none() -> None:
-    """The likelihood is shared with "none of them"."""
+    """The odds of all are far below even."""
     assert sum(estimate("The cat is called Mo.", *OTHERS, changes=False)) < 0.1
 
 
@@ -87,6 +87,21 @@ def test_that_something_changed_makes_each_of_them_likelier() -> None:
     new, old = "Amounts are whole cents.", "Money is stored as a float."
 
     assert estimate(new, *OTHERS, old)[-1] > estimate(new, *OTHERS, old, changes=False)[-1]
+
+
+def test_a_better_rival_takes_little_of_the_odds() -> None:
+    """A store that grows brings more that is near by chance, and must not silence what is meant."""
+    new, old = "Tobin carries the pager now.", "On-call rotates weekly."
+    alone, beside = (estimate(new, old, other)[0] for other in (OTHERS[0], "Vera has the pager."))
+
+    assert beside > alone / 2
+
+
+def test_of_many_memories_one_is_near_by_chance() -> None:
+    """The same nearness says less of a store of thousands."""
+    new, old = "Tobin carries the pager now.", "On-call rotates weekly."
+
+    assert 1 < estimate(new, old)[0] / estimate(new, old, records=5_000)[0] < 10
 
 
 def test_where_a_model_has_read_them_the_nearer_one_is_likelier() -> None:

@@ -7,6 +7,8 @@ from command_line import Run, as_json
 from doors import Era, Json, add, agent, call, read
 
 from memory_mcp.config.settings import Settings
+from memory_mcp.text.truths.updates import list_topic_terms
+from memory_mcp.words.terms import extract_terms
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +17,7 @@ PNPM = "The packages of the repo are installed with pnpm."
 
 
 def _similar(told: Json) -> list[tuple[str, str]]:
-    return [(each["memoryId"], each["relation"]) for each in told["similar"]]
+    return [(each["memoryId"], each["relation"]) for each in told.get("similar", ())]
 
 
 async def test_a_newer_value_is_reported_with_what_to_call(settings: Settings, era: Era) -> None:
@@ -299,6 +301,23 @@ async def test_a_newer_value_is_found_by_what_both_are_about(settings: Settings,
         told = await call(client, "add_memory", content="Tobin carries the pager now.")
 
     assert _similar(told)[0] == (old, "similar")
+
+
+async def test_what_shares_its_words_is_found_among_many_of_its_topics(
+    settings: Settings, era: Era
+) -> None:
+    """In a store that grows there are ever more of the same topics, in ever rarer words."""
+    new = "Builds are kept for six weeks on the share."
+    own = ("Builds", "Weeks", "Shares", "Things that are kept")
+    topics = sorted(list_topic_terms(extract_terms(new)).difference(extract_terms(new)))[:60]
+    async with agent(settings, era) as client:
+        old = await add(client, "Builds are kept for two weeks on the share.")
+        for house, (one, other) in enumerate(zip(topics[::2], topics[1::2], strict=True)):
+            await add(client, f"House {house} has a {one} and a {other}.")
+            await add(client, f"{own[house % len(own)]} are blue in house {house}.")
+        told = await call(client, "add_memory", content=new)
+
+    assert old in {*told.get("replaced", ()), *(id_ for id_, _ in _similar(told))}
 
 
 async def test_of_many_that_are_near_the_three_nearest_are_named(

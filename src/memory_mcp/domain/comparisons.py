@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 __all__ = ["COMPARISONS_VERSION", "Compared", "Comparisons"]
 
-COMPARISONS_VERSION: Final = 3
+COMPARISONS_VERSION: Final = 4
 """Raised when statements are compared in another way: what was found before counts no more."""
 
 _KEPT: Final = 8

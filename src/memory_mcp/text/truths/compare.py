@@ -393,7 +393,7 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
         return Independent("each denies something else" if old.negations else "one says more")
     opposite = _is_opposite(old, slot)
     placed = compare_places(old, new, slot.at, slot.new, slot.old)
-    if placed is False:
+    if placed is False or _hold_at_other_times(old, new, slot):
         return _FURTHER
     if not (opposite or placed) and _changes_two_things(old, slot):
         return None
@@ -409,6 +409,33 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
     if one:
         return _decide(old, new, str(slot))
     return Independent("about another subject" if in_subject else "there may be several")
+
+
+def _hold_at_other_times(old: Frame, new: Frame, slot: Slot) -> bool:
+    """Whether each figure holds for days or months of its own: "10:00 on Sundays", "9 from April".
+
+    Of what changed the newer one holds from then on.
+    """
+    if new.changes or not (_find_dimensions(slot.old) & _find_dimensions(slot.new)) - {"day"}:
+        return False
+    times = [
+        [
+            *(w.text for w in frame.words[slot.at + 1 :] if _recurs(w)),
+            *(w.key for lead, w in pairwise(side[1:]) if _begins_season(lead, w)),
+        ]
+        for frame, side in ((old, slot.old), (new, slot.new))
+    ]
+    return times[0] != times[1]
+
+
+def _recurs(word: Word) -> bool:
+    return word.dimension == "day" and word.text.endswith("s")
+
+
+def _begins_season(lead: Word, word: Word) -> bool:
+    """Whether it is a month of any year."""
+    begins = lead.key in words("words", "begins")
+    return begins and word.dimension == "day" and word.key.isdigit()
 
 
 def _is_switched(old: Frame, new: Frame, slot: Slot) -> bool:
@@ -739,7 +766,8 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
         same_matter = len(shared) > 1 or (new.changes and shared)
         return Related(siblings) if same_matter else Independent(siblings)
     opposite = _turns_opposite(old, new)
-    if new.changes and (opposite or (kinds and same and not old.where - new.where)):
+    limits = old.where - new.where - (words("places", "sides") if is_elliptical(new) else set())
+    if new.changes and (opposite or (kinds and same and not limits)):
         return Outdates("the opposite" if opposite else f"another {kinds[0]}")
     sourced = (old.sourced or new.sourced) and (new.changes or not _is_made_alike(old, new))
     apart = old.subject and new.subject and not old.subject & new.about

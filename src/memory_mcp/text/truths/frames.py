@@ -177,13 +177,14 @@ def read_frames(text: str) -> tuple[Frame, ...]:
 
 
 def _split_spliced(sentence: str) -> Sequence[str]:
-    """The clauses of their own that a comma or an "and" joins.
+    """The clauses of their own that a comma, an "and" or a semicolon joins.
 
     "Bugs are in Linear, Jira is read-only"; "the room opens at 7 and Piet has the key".
     """
     if joined := load_pattern("truths", "joined").search(sentence):
         before, behind = sentence[: joined.start()], sentence[joined.end() :]
-        if _stands_alone(before) and _has_own_subject(behind):
+        apart = joined["apart"] and read_sentence(before).predicate  # "Silke left; Anton leads it"
+        if apart or (_stands_alone(before) and _has_own_subject(behind)):
             return (*_split_spliced(before), behind)
     first, *more = load_pattern("truths", "spliced").split(sentence)
     if not more or matches("truths", "conditional", sentence) or not read_sentence(first).predicate:
@@ -209,13 +210,14 @@ def read_frame(text: str) -> Frame:
     """One sentence as a frame."""
     plain, sources = load_pattern("truths", "attribution").subn("", straighten_quotes(text).strip())
     plain = load_pattern("truths", "holder").sub(r"\g<role> is \g<name>", plain)
-    sentence = read_sentence(rewrite(plain, "truths"))
+    sentence = read_sentence(_rewrite_change(plain))
     low = _fold(text)
     found = tuple(word for word in sentence.words if word.key != NOT)
     keys = tuple(_synonyms().get(word.key, word.key) for word in found)
     content = [_is_content(word, key) for word, key in zip(found, keys, strict=True)]
     predicate = _find_predicate(sentence, found)
     values = _find_values(found, low)
+    kinds = {stem(part) for kind in values for part in kind.split("_")}  # "our web framework"
     about = frozenset(
         each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
     )
@@ -239,7 +241,7 @@ def read_frame(text: str) -> Frame:
             for at, (word, key) in enumerate(zip(found, keys, strict=True))
             if word.kind != "verb" and not _is_made_there(found, at)
             for part in (map(stem, _PLACES.findall(key)) if word.kind == "identifier" else (key,))
-            if part in places() or part in words("words", "holders")
+            if (part in places() and part not in kinds) or part in words("words", "holders")
         ),
         values=values,
         families=frozenset(values.keys() & load_table("truths")["families"].keys()),
@@ -250,6 +252,16 @@ def read_frame(text: str) -> Frame:
         attributed=sources > 0,
         several=matches("truths", "several", low),
     )
+
+
+def _rewrite_change(plain: str) -> str:
+    """The sentence as what follows from the change: who moves to an editor does not live there."""
+    text = rewrite(plain, "truths")
+    if text == plain or not (moved := load_pattern("truths", "moved_to").match(text)):
+        return text
+    name = moved["name"].casefold()
+    tool = name in families() and name not in words("words", "everyday")
+    return f"{moved['who']}use {text[moved.start('name') :]}" if tool else text
 
 
 def is_elliptical(frame: Frame) -> bool:

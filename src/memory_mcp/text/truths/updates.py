@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
 from memory_mcp.domain.search import SearchFields
-from memory_mcp.learnt import Features, load_figures, measure_likelihoods, weigh
+from memory_mcp.learnt import Features, load_figures, weigh
 from memory_mcp.text.tables import load_table
 from memory_mcp.text.truths.outlines import TextOutline, read_outline
 from memory_mcp.words.table import STEPS, Telling, compare_telling, load_word_table, select_telling
@@ -29,6 +29,8 @@ _RARITY: Final = 10.0
 """About the rarity of a word that tells: the unit of what is multiplied by a rarity."""
 _SMOOTHED: Final = 40
 """A topic tells as if so many more memories were there: in five it is not common yet."""
+_CHANCE: Final = 0.25
+"""By which power of the memories that are there the odds of each fall."""
 _NEAR: Final = [f"new {least}" for least in STEPS]
 
 
@@ -88,12 +90,16 @@ def describe_new(new: SearchFields, *, changes: bool) -> Features:
 
 
 def estimate_updates(
-    candidates: Mapping[RecordId, Features], new: Features, read_by: str
+    candidates: Mapping[RecordId, Features], new: Features, read_by: str, records: int
 ) -> dict[RecordId, float]:
-    """How likely it is of each candidate that the new statement brings it up to date."""
+    """The odds of each candidate that the new statement brings it up to date, not none.
+
+    None takes odds from another: a large store has more to compare. But of many `records` some
+    are near by chance.
+    """
     learnt = _load_learnt()[read_by]
-    logits = {id_: weigh(each, learnt["memory"]) for id_, each in candidates.items()}
-    return measure_likelihoods(logits, weigh(new, learnt["none"]))
+    none = weigh(new, learnt["none"]) + _CHANCE * math.log(max(records, 1))
+    return {id_: math.exp(weigh(each, learnt["memory"]) - none) for id_, each in candidates.items()}
 
 
 def list_readers() -> frozenset[str]:
