@@ -77,6 +77,15 @@ def test_an_act_and_the_rule_about_it_speak_of_one_subject() -> None:
     assert not find_subjects(extract_terms("The office dog is called Volt.")) & {"deploy", "when"}
 
 
+def test_a_time_of_day_speaks_of_when_something_may_be_done() -> None:
+    """However it is written; a ratio or a version is none."""
+    times = [find_subjects(extract_terms(f"run it at {time}")) for time in ("7:30", "07:30")]
+    none = find_subjects(extract_terms("a mix of 3:97, and 7.30 of libfoo"))
+
+    assert all("when" in subjects for subjects in times)
+    assert "when" not in none
+
+
 def test_the_rule_about_the_act_is_chosen_though_others_were_ranked_as_high() -> None:
     """What a colleague would mention shares a subject, not words."""
     chosen = choose("ship the release tonight, it is friday anyway", *OTHERS, RULE)

@@ -260,6 +260,18 @@ async def test_what_another_session_said_last_is_not_taken_back() -> None:
     assert await listed(workspace) == [RULE]
 
 
+async def test_what_was_said_right_before_clear_is_of_the_session_before() -> None:
+    """It is captured after `/clear`. The new session cannot take it back, and has not read it."""
+    workspace = at_work("auto")
+    await sessions.prompt_context(workspace, SAID, "before")
+    await sessions.prompt_context(workspace, TAKEN_BACK, "after /clear")
+    asked = "Do we squash before merging in this repo, or rebase?"
+    given = await sessions.prompt_context(workspace, asked, "after /clear")
+
+    assert len(await kept(workspace)) == 1
+    assert f"- {RULE}" in given
+
+
 async def test_a_look_by_the_user_leaves_it_to_be_named_to_the_agent() -> None:
     """Whoever lists it may decide it, and the agent is told of it all the same."""
     workspace = at_work()

@@ -11,9 +11,10 @@ learnt) `tools/bearing.py` learns of labelled prompts.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 from memory_mcp.domain.ids import RecordId
@@ -220,4 +221,11 @@ def _load_subjects() -> Mapping[str, frozenset[str]]:
             terms = extract_terms(word)
             if len(terms) == 1:  # of a compound the parts may mean anything
                 found[terms[0]] = found.get(terms[0], frozenset()) | {subject}
-    return found
+    return found | dict.fromkeys(_list_times(), frozenset({"when"}))
+
+
+def _list_times() -> Iterator[str]:
+    """The times of a day as terms, 7:30 and 07:30: people name each fifth minute."""
+    for hour, minute in product(range(24), range(0, 60, 5)):
+        yield f"{hour}h{minute:02}"
+        yield f"{hour:02}h{minute:02}"

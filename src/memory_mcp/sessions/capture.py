@@ -175,9 +175,10 @@ def note_prompt(workspace: Workspace, prompt: str, session: str, transcript: str
     """Have the prompt captured beside what goes on."""
     if workspace.policy.capture == "off" or refuse_writes(workspace) or is_typed_command(prompt):
         return
-    prompts = workspace.conversations.prompts
-    now = workspace.clock.now()
-    prompts.heard.append(HeardPrompt(workspace.caller, session, prompt, now, transcript))
+    prompts, caller = workspace.conversations.prompts, workspace.caller
+    if caller.conversation == "" and session:  # by then the only client may be in another one
+        caller = replace(caller, conversation=session)
+    prompts.heard.append(HeardPrompt(caller, session, prompt, workspace.clock.now(), transcript))
     prompts.came.set()
 
 

@@ -61,6 +61,8 @@ _FILE: Final = compile_later(
 """The name of a file, a field or a column; "Node.js" is none."""
 _BY_WORDS_MIN: Final = 0.7
 """From this likelihood on the words alone show a memory where the model shows none."""
+_OVERLOOKED_MAX: Final = 0.6
+"""From this likelihood on the model has seen what it does not show: the words are not asked."""
 _UNSPACED: Final = "\u2e80"
 """The scripts from here on put no spaces between words."""
 
@@ -191,37 +193,41 @@ async def _find_likely(
     return records[: limits.PROMPT_HITS_MAX]
 
 
-async def find_bearing(
-    matches: Matches, text: str, view: View, *, least: float = 0.0
-) -> list[RankedCandidate]:
-    """The one that bears on an instruction, if that is likely or it alone names the same file.
-
-    `least`: how likely at least, where that is more than what was learnt of the reader.
-    """
-    if named := _find_named(matches, text):
-        return named
-    described, none = await describe_instruction(matches, text, view)
-    reader = _name_reader(matches)
-    meanings = _weigh_meanings(matches, described, reader)
-    chosen = choose_bearing(described, none, meanings, reader)
-    if chosen is None or chosen[1] < max(least, load_learnt()[reader]["from"]):
-        return []
-    return [place for place in matches.every if place.id == chosen[0]]
-
-
 async def _find_bearing_either(
     workspace: Workspace, matches: Matches, text: str, view: View
 ) -> tuple[Matches, list[RankedCandidate]]:
     """The one that bears on an instruction by meaning, or else clearly by its words alone.
 
-    A model that knows the language or the field little overlooks what the words say.
+    A model that knows the language or the field little overlooks what the words say. What it
+    holds for rather likely it has not overlooked.
     """
-    fits = await find_bearing(matches, text, view)
-    if fits or _name_reader(matches) == WORDS:
-        return matches, fits
+    best, likely = await find_likeliest(matches, text, view)
+    reader = _name_reader(matches)
+    if likely >= load_learnt()[reader]["from"]:
+        return matches, best
+    if reader == WORDS or likely >= _OVERLOOKED_MAX:
+        return matches, []
     by_words = await find_local(_keep_embedder(workspace, _is_none), text, view, Filters())
     by_words = await put_elsewhere_behind(by_words, view)
-    return by_words, await find_bearing(by_words, text, view, least=_BY_WORDS_MIN)
+    best, likely = await find_likeliest(by_words, text, view)
+    return by_words, best if likely >= _BY_WORDS_MIN else []
+
+
+async def find_likeliest(
+    matches: Matches, text: str, view: View
+) -> tuple[list[RankedCandidate], float]:
+    """The one that likeliest bears on an instruction, and how likely.
+
+    What alone names the same file does.
+    """
+    if named := _find_named(matches, text):
+        return named, 1.0
+    described, none = await describe_instruction(matches, text, view)
+    reader = _name_reader(matches)
+    chosen = choose_bearing(described, none, _weigh_meanings(matches, described, reader), reader)
+    if chosen is None:
+        return [], 0.0
+    return [place for place in matches.every if place.id == chosen[0]], chosen[1]
 
 
 def _find_named(matches: Matches, text: str) -> list[RankedCandidate]:
