@@ -21,7 +21,7 @@ import pytest
 from cloud import Cloud
 from cloud_server import serving
 from command_line import Run
-from depth import belongs_to_the_search, choose
+from depth import SEARCHES, belongs_to_the_search, choose
 from dropping import drop
 from git_world import patient_git
 from hypothesis import HealthCheck
@@ -47,6 +47,7 @@ __all__ = [
 ]  # fixtures that have a module of their own
 
 _WORLDS = {"mode": ("mark", "follow"), "ignored": (True, False)}
+_CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 _IN_MEMORY = "/dev/shm"  # noqa: S108  # pytest makes a folder of this user's own there
 _ROOM_BYTES_MIN = 1 << 30  # what passed is removed at once: a run takes a tenth of it
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
@@ -114,6 +115,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep a test to one core: its threads take turns, and to wake one on another core is dear.
+
+    That was a seventh of the processor time of the stories. A search for faults has all cores, so
+    that the processes that it starts really run at once.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if _CORES and worker and not _is_nightly(item.config):
+        own = _CORES[int(worker) % len(_CORES)]
+        os.sched_setaffinity(0, _CORES if item.path.parent.name in SEARCHES else {own})
 
 
 def _has_database(item: pytest.Item) -> bool:
