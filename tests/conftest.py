@@ -21,7 +21,7 @@ import pytest
 from cloud import Cloud
 from cloud_server import serving
 from command_line import Run
-from depth import belongs_to_the_search, choose
+from depth import SEARCHES, belongs_to_the_search, choose
 from dropping import drop
 from git_world import patient_git
 from hypothesis import HealthCheck
@@ -47,6 +47,9 @@ __all__ = [
 ]  # fixtures that have a module of their own
 
 _WORLDS = {"mode": ("mark", "follow"), "ignored": (True, False)}
+_TOLD = ("stories", "doors")
+_CASES_OF_A_STORY = 8  # of so many the default run takes one; all cost 81 s of 232 of the stories
+_CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 _IN_MEMORY = "/dev/shm"  # noqa: S108  # pytest makes a folder of this user's own there
 _ROOM_BYTES_MIN = 1 << 30  # what passed is removed at once: a run takes a tenth of it
 _OURS = ("MEMORY_", "ATOMIC_", "CLAUDE_", "SUPERMEMORY_", "AWS_")
@@ -105,15 +108,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             cases[case].append(item)
     for known in cases.values():
         sampled = known[0].get_closest_marker("sampled")
-        taken = -(-len(known) // sampled.args[0]) if sampled else 1
-        # drawn, not counted off: each n-th might have the same value of one parameter
-        drawn = Random(known[0].nodeid).sample(known, taken)  # noqa: S311  # no secret
-        for item in known:
-            if item not in drawn:
-                item.add_marker(pytest.mark.nightly)
+        _leave_to_the_nightly_search(known, -(-len(known) // sampled.args[0]) if sampled else 1)
+    told = defaultdict[tuple[object, ...], list[pytest.Item]](list)
+    for item in items:
+        if not item.get_closest_marker("nightly") and (story := _find_story(item)):
+            told[story].append(item)
+    for known in told.values():
+        _leave_to_the_nightly_search(known, -(-len(known) // _CASES_OF_A_STORY))
     if _is_nightly(config):
         for item in filter(belongs_to_the_search, items):
             item.add_marker(pytest.mark.nightly)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep a test to one core: its threads take turns, and to wake one on another core is dear.
+
+    That was a seventh of the processor time of the stories. A search for faults has all cores, so
+    that the processes that it starts really run at once.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if _CORES and worker and not _is_nightly(item.config):
+        own = _CORES[int(worker) % len(_CORES)]
+        os.sched_setaffinity(0, _CORES if item.path.parent.name in SEARCHES else {own})
 
 
 def _has_database(item: pytest.Item) -> bool:
@@ -137,6 +154,31 @@ def _find_case(item: pytest.Item) -> tuple[object, ...]:
     values = item.callspec.params.items()
     rest = [value for name, value in values if value not in _WORLDS.get(name, ())]
     return (test, *map(id, rest)) if len(rest) < len(values) else ()
+
+
+def _find_story(item: pytest.Item) -> tuple[object, ...]:
+    """The story that is told with several values: the default run takes some of them.
+
+    Only where a value costs a project with a memory of its own. What is told with a database, and
+    in both revisions of the protocol, is told with both.
+    """
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return ()
+    if item.path.parent.name not in _TOLD or "project" not in item.fixturenames:
+        return ()
+    if item.get_closest_marker("sampled"):
+        return ()
+    values = item.callspec.params
+    return (item.nodeid.partition("[")[0], values.get("provider"), values.get("era"))
+
+
+def _leave_to_the_nightly_search(known: list[pytest.Item], taken: int) -> None:
+    """Mark all but so many of these cases, the same ones in each run."""
+    # drawn, not counted off: each n-th might have the same value of one parameter
+    drawn = Random(known[0].nodeid).sample(known, taken)  # noqa: S311  # no secret
+    for item in known:
+        if item not in drawn:
+            item.add_marker(pytest.mark.nightly)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -22,7 +22,7 @@ HANG_SECONDS = 60
 """A busy machine gets patience, a hang gets an end."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("how", ["quiet", "asking", "watching", "inherited"])
 def test_a_killed_client_leaves_no_server_and_loses_nothing(
     project: Path, how: str, run: Run

@@ -72,6 +72,7 @@ async def test_of_processes_that_add_the_same_one_stores_it(tmp_path: Path) -> N
             await add_rounds(built, crew)
 
 
+@pytest.mark.nightly
 async def test_of_machines_that_add_the_same_one_stores_it(
     clean_postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

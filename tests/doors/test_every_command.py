@@ -83,7 +83,7 @@ def _prepare(run: Run, name: str) -> list[str]:
     return [each.format(**named) for each in _RIGHT[name]]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -163,7 +163,7 @@ def test_a_long_wrong_word_is_not_repeated_whole(run: Run, word: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pipe's reader that left is no signal there")
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_reader_that_left_and_no_terminal_are_no_accident(run: Run, name: str) -> None:
     """As behind `| head -0`, with nothing to read: no traceback, and never a success unsaid."""

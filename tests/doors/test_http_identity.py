@@ -64,6 +64,7 @@ async def test_nothing_of_one_user_reaches_another_by_any_way(hosted: Hosted, er
         assert len(answers) == 1, f"{way}: a foreign id and one that never was are told apart"
 
 
+@pytest.mark.nightly
 @shows("search", "context", "resources", "completion", "errors", "known-id", "team-memory")
 async def test_nothing_of_a_team_reaches_who_is_not_in_it_by_any_way(hosted: Hosted) -> None:
     """Neither another team with a project of that name, nor a user of the same name in none."""

@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
 from depth import depth, retell
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -531,6 +532,7 @@ def test_what_is_recalled_is_what_the_ancestors_taught(
         asyncio.run(play([*story[0], *story[1]], Path(folder)))
 
 
+@pytest.mark.nightly
 @settings(max_examples=depth(1, 200))
 @given(WITH_CODE_STORIES)
 @retell(

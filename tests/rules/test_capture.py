@@ -34,6 +34,7 @@ def captured(*said: str) -> list[str]:
     return [each.statement for each in find_captures(turns)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SETS)
 def test_next_to_nothing_false_and_most_of_the_rest(name: str) -> None:
     """Nobody asked for a capture, so a wrong one costs more than a missed one."""

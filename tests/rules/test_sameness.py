@@ -150,6 +150,7 @@ def test_the_upper_band_holds_nothing_but_the_same() -> None:
     assert len(high) >= 80
 
 
+@pytest.mark.nightly
 def test_the_bands_mean_the_same_with_the_model(cosine: Cosine) -> None:
     """One knob for both: what is above it with words alone mostly is so with the model too."""
     for pair in PAIRS:

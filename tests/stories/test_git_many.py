@@ -45,6 +45,7 @@ def squash(w: GitWorld, branch: str) -> None:
     w.git("commit", "-q", "-m", f"{branch} (#1)")
 
 
+@pytest.mark.nightly
 async def test_a_proved_squash_of_the_oldest_of_many_open_branches_is_followed(
     settings: Settings, project: Path
 ) -> None:
@@ -96,6 +97,7 @@ async def test_a_proved_squash_of_a_branch_on_another_that_was_merged_is_followe
         assert await w.recalled() == {A, *both}
 
 
+@pytest.mark.nightly
 async def test_each_of_many_branches_that_are_gone_is_offered_once(
     settings: Settings, project: Path
 ) -> None:

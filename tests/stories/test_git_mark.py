@@ -65,6 +65,7 @@ async def test_a_page_is_cut_after_what_stands_elsewhere_was_put_behind(
         assert set(await _search(w, 7, question)) == {_HERE, *_THERE}, "nothing is hidden"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["mark", "follow"])
 async def test_more_of_another_branch_than_a_search_compares_crowd_out_nothing_of_this_one(
     settings: Settings, project: Path, mode: GitMode

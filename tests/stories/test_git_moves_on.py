@@ -720,6 +720,7 @@ async def test_a_merge_through_another_branch_counts(settings: Settings, project
         assert await w.recalled() == {A, B}
 
 
+@pytest.mark.nightly
 async def test_a_long_history_is_followed(settings: Settings, project: Path) -> None:
     """Git walks through ten thousand commits; we read none of them."""
     make_world(project, ignored=True)

@@ -229,6 +229,7 @@ with Memory.open_sync(folder, {"MEMORY_HOME": home, "MEMORY_EMBEDDER": "none"}) 
 """
 
 
+@pytest.mark.nightly
 def test_two_processes_work_on_two_nodes(folder: Path, settings: dict[str, str]) -> None:
     """Neither loses a word, and neither sees the other's."""
     command = [sys.executable, "-c", WORKER, str(folder), settings["MEMORY_HOME"]]

@@ -254,9 +254,8 @@ def _make_threads(many: int, _context: object) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(min(many, 2))
 
 
-@pytest.mark.parametrize(
-    "workers", ["threads", pytest.param("processes", marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("workers", ["threads", "processes"])
 def test_the_example_runs_as_its_page_shows(
     workers: str,
     tmp_path: Path,
@@ -265,8 +264,7 @@ def test_the_example_runs_as_its_page_shows(
 ) -> None:
     """Eight workers fork and write sixty nodes; the winner's values end up in the root.
 
-    Eight processes spend most of their time on imports: by default they are two threads of this
-    one, since eight wait for each other's turn twice as long as they work.
+    Eight processes spend most of their time on imports; two threads of this one show the same.
     """
     if workers == "threads":
         monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", _make_threads)

@@ -339,7 +339,7 @@ _COMMANDS = (
 
 
 @pytest.mark.files
-@pytest.mark.sampled(31)
+@pytest.mark.sampled(93)
 @pytest.mark.parametrize(("place", "kind"), [*product(_PLACES, ("file", "folder", "link", "pipe"))])
 def test_whatever_stands_in_a_place_of_ours_every_command_ends_with_a_sentence(
     run: Run, state: Path, project: Path, place: str, kind: str

@@ -394,6 +394,7 @@ async def test_who_quotes_what_was_gets_it_first(settings: Settings, era: Era) -
     assert found[YARN]["results"][0]["outdated_by"] == new
 
 
+@pytest.mark.nightly
 async def test_of_hundreds_that_differ_in_one_value_each_is_found_by_its_own_words(
     settings: Settings, era: Era
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from doors import Json, add, agent, call, text_of
 from mcp import Client
-from real_git import commit_all, git, make_repository
+from real_git import commit_all, copy_repository, git, read_commit
 
 from memory_mcp.config.settings import Settings
 from memory_mcp.domain.git import GitMode
@@ -47,10 +47,7 @@ def in_git(settings: Settings, mode: GitMode | None, folder: Path | None = None)
 
 def make_world(folder: Path, *, ignored: bool) -> Path:
     """A repository with a commit; its records are ignored, or committed with the code."""
-    make_repository(folder)
-    (folder / ".gitignore").write_text(IGNORED if ignored else ".state/\n", "utf-8")
-    commit_all(folder, "ignore")
-    return folder
+    return copy_repository(folder, IGNORED if ignored else ".state/\n")
 
 
 class GitWorld:
@@ -72,7 +69,7 @@ class GitWorld:
         before = path.read_text("utf-8") if path.exists() else ""
         path.write_text(f"{before}{name} = {self._commits}\n", "utf-8")
         commit_all(self.folder, name)
-        return self.git("rev-parse", "HEAD")
+        return read_commit(self.folder)
 
     async def write(self, text: str, **arguments: Any) -> str:
         return await add(self.client, text, **arguments)
