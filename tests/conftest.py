@@ -124,8 +124,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Keep a test to one core: its threads take turns, and to wake one on another core is dear.
 
-    That was a seventh of the processor time of the stories. A search for faults has all cores, so
-    that the processes that it starts really run at once.
+    That was a seventh of the processor time of five files of stories. A search for faults has all
+    cores, so that the processes that it starts really run at once.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
     if _CORES and worker and not _is_nightly(item.config):
