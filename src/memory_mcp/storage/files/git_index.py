@@ -42,8 +42,9 @@ _Entry = tuple[bytes, bytes, bytes]
 def read_index(path: str, git_dir: str) -> bytes:
     """The entries of git's index, each name in full; empty if there is none that can be read."""
     index = _read(path, git_dir)
+    places = _list_signatures(index)
     for hash_bytes in _HASHES_BYTES:
-        end, extensions = _find_extensions(index, hash_bytes)
+        end, extensions = _find_extensions(index, places, hash_bytes)
         link = extensions.get(_LINK, b"")
         if any(link[:hash_bytes]):
             shared = os.path.join(git_dir, f"sharedindex.{link[:hash_bytes].hex()}")
@@ -67,16 +68,25 @@ def _is_compressed(index: bytes) -> bool:
     return int.from_bytes(index[4:_VERSION_END]) == _COMPRESSED
 
 
-def _find_extensions(index: bytes, hash_bytes: int) -> tuple[int, Mapping[bytes, bytes]]:
-    """Where the entries end, and what follows them, by its signature."""
-    first, found = len(index), dict[bytes, bytes]()
+def _list_signatures(index: bytes) -> list[int]:
+    """Where an extension may begin, in order; to look through a large index takes a while."""
+    places: list[int] = []
     for signature in _EXTENSIONS:
         at = index.find(signature, _HEADER_BYTES)
-        while 0 <= at < first:
-            if extensions := _list_extensions(index, at, len(index) - hash_bytes):
-                first, found = at, extensions
+        while at >= 0:
+            places.append(at)
             at = index.find(signature, at + 1)
-    return first, found
+    return sorted(places)
+
+
+def _find_extensions(
+    index: bytes, places: Sequence[int], hash_bytes: int
+) -> tuple[int, Mapping[bytes, bytes]]:
+    """Where the entries end, and what follows them, by its signature."""
+    for at in places:
+        if extensions := _list_extensions(index, at, len(index) - hash_bytes):
+            return at, extensions
+    return len(index), {}
 
 
 def _list_extensions(index: bytes, at: int, last: int) -> dict[bytes, bytes]:
