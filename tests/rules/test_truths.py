@@ -36,9 +36,9 @@ from memory_mcp.text.truths import (
 )
 
 OUTDATES: Final = [
-    ("The backend runs on Python 3.11", "Bumped Python to 3.13"),
     ("Our web framework is Flask", "Switched to FastAPI"),
-    ("Silke leads the team.", "Silke left; Anton leads the team."),
+    ("The team meeting is at 10:00 on Mondays.", "The team meeting is at 14:00 on Wednesdays."),
+    ("The fee is 6 euros from October.", "The fee is 7 euros from January."),
     ("I use Emacs.", "I moved to Neovim."),
     ("The kiosk is open from April.", "The kiosk is now open from October."),
     ("The fee is 5 euros.", "The fee is 6 euros from October."),
@@ -152,6 +152,10 @@ OUTDATES: Final = [
 
 INDEPENDENT: Final = [
     ("I live in Bergen.", "I moved to Vim."),
+    ("We use GitLab.", "We moved to GitHub Actions."),
+    ("Web is served by nginx.", "Switched the API to Caddy."),
+    ("The backend is written in Go.", "Migrated to Rust."),
+    ("Anton leads the team.", "Anton is on holiday; Silke leads the team."),
     ("The pool opens at 9:00.", "The pool opens at 10:00 on Sundays."),
     ("The café opens at 9 from April.", "The café opens at 10 from October."),
     ("Lasse writes the firmware tests.", "Bronagh writes the hardware tests."),

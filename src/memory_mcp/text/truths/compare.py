@@ -52,6 +52,8 @@ _NAMED: Final = ("name", "identifier", "value")
 _OTHERS_MAX: Final = 60
 _SHARED_MIN: Final = 0.6
 """Of what the old statement is about, so much must the new one speak of, if it has no subject."""
+_HOURS: Final = frozenset({"clock", "count"})
+"""The kinds of figure that say at what hour something begins."""
 _MOMENTS: Final = frozenset({"clock", "day", "count"})
 _STEM_CHARS_MIN: Final = 5
 _LISTED_MIN: Final = 2
@@ -412,11 +414,13 @@ def _judge_slot(old: Frame, new: Frame, slot: Slot) -> Truth | None:
 
 
 def _hold_at_other_times(old: Frame, new: Frame, slot: Slot) -> bool:
-    """Whether each figure holds for days or months of its own: "10:00 on Sundays", "9 from April".
+    """Whether each hour holds for days or months of its own: "opens at 10:00 on Sundays".
 
-    Of what changed the newer one holds from then on.
+    Of what changed the newer one holds from then on, and what "is at 10:00 on Mondays" takes place
+    once: it has moved.
     """
-    if new.changes or not (_find_dimensions(slot.old) & _find_dimensions(slot.new)) - {"day"}:
+    hours = _find_dimensions(slot.old) & _find_dimensions(slot.new) & _HOURS
+    if new.changes or old.sentence.copulas or not hours:
         return False
     times = [
         [
@@ -433,9 +437,9 @@ def _recurs(word: Word) -> bool:
 
 
 def _begins_season(lead: Word, word: Word) -> bool:
-    """Whether it is a month of any year."""
+    """Whether it is a month of any year, which is a number of one or two digits."""
     begins = lead.key in words("words", "begins")
-    return begins and word.dimension == "day" and word.key.isdigit()
+    return begins and word.dimension == "day" and word.key.isdigit() and len(word.key) < len("2025")
 
 
 def _is_switched(old: Frame, new: Frame, slot: Slot) -> bool:
@@ -766,8 +770,7 @@ def _compare_reshaped(old: Frame, new: Frame, shared: frozenset[str]) -> Truth |
         same_matter = len(shared) > 1 or (new.changes and shared)
         return Related(siblings) if same_matter else Independent(siblings)
     opposite = _turns_opposite(old, new)
-    limits = old.where - new.where - (words("places", "sides") if is_elliptical(new) else set())
-    if new.changes and (opposite or (kinds and same and not limits)):
+    if new.changes and (opposite or (kinds and same and not old.where - new.where)):
         return Outdates("the opposite" if opposite else f"another {kinds[0]}")
     sourced = (old.sourced or new.sourced) and (new.changes or not _is_made_alike(old, new))
     apart = old.subject and new.subject and not old.subject & new.about

@@ -177,14 +177,13 @@ def read_frames(text: str) -> tuple[Frame, ...]:
 
 
 def _split_spliced(sentence: str) -> Sequence[str]:
-    """The clauses of their own that a comma, an "and" or a semicolon joins.
+    """The clauses of their own that a comma or an "and" joins.
 
     "Bugs are in Linear, Jira is read-only"; "the room opens at 7 and Piet has the key".
     """
     if joined := load_pattern("truths", "joined").search(sentence):
         before, behind = sentence[: joined.start()], sentence[joined.end() :]
-        apart = joined["apart"] and read_sentence(before).predicate  # "Silke left; Anton leads it"
-        if apart or (_stands_alone(before) and _has_own_subject(behind)):
+        if _stands_alone(before) and _has_own_subject(behind):
             return (*_split_spliced(before), behind)
     first, *more = load_pattern("truths", "spliced").split(sentence)
     if not more or matches("truths", "conditional", sentence) or not read_sentence(first).predicate:
@@ -217,7 +216,7 @@ def read_frame(text: str) -> Frame:
     content = [_is_content(word, key) for word, key in zip(found, keys, strict=True)]
     predicate = _find_predicate(sentence, found)
     values = _find_values(found, low)
-    kinds = {stem(part) for kind in values for part in kind.split("_")}  # "our web framework"
+    kinds = _find_kind_words(keys, values)
     about = frozenset(
         each for key, counts in zip(keys, content, strict=True) if counts for each in split(key)
     )
@@ -252,6 +251,13 @@ def read_frame(text: str) -> Frame:
         attributed=sources > 0,
         several=matches("truths", "several", low),
     )
+
+
+def _find_kind_words(keys: Sequence[str], values: Iterable[str]) -> set[str]:
+    """The words that name a kind of its values in a row, and no place: "our web framework"."""
+    said = f" {' '.join(keys)} "
+    rows = [[*map(stem, kind.split("_"))] for kind in values]
+    return {part for row in rows if f" {' '.join(row)} " in said for part in row}
 
 
 def _rewrite_change(plain: str) -> str:
