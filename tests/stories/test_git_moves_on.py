@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -209,12 +212,41 @@ async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
 
 
 @pytest.mark.files
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX, and names of files")
+@pytest.mark.parametrize("ignored", [True, False])
+async def test_a_command_works_as_printed_from_any_folder_whatever_a_branch_is_called(
+    settings: Settings, project: Path, ignored: bool
+) -> None:
+    """A name may hold what a shell would run, and a command is pasted, by agents too."""
+    branch = "x;touch${IFS}ran;it's"
+    below = project / "src" / "deep"
+    async with parted(settings, project, ignored=ignored) as w:
+        w.git("switch", "-q", "main")
+        w.git("switch", "-q", "-c", branch)
+        await w.write(C)
+        w.commit("c")
+        w.git("switch", "-q", "main")
+        assert await w.recalled() == {A}
+        async with open_workspace(in_git(settings, "follow")) as built:
+            report = await code.report_git(built.workspace)
+        assert isinstance(report, code.GitReport)
+        (command,) = (group.command for group in report.groups if group.name == branch)
+        if ignored:
+            assert shlex.split(command) == ["memory-mcp", "git", "bring", branch]
+            return
+        below.mkdir(parents=True)
+        paste(command, below)
+        assert await w.recalled() == {A, C}
+        assert w.git("ls-files", "--others", "*ran") == ""
+
+
+@pytest.mark.files
 @pytest.mark.parametrize("mode", ["mark", "follow"])
 async def test_what_git_takes_and_brings_with_its_files_is_told_once_and_in_the_head(
     settings: Settings, project: Path, mode: GitMode
 ) -> None:
     """A short list is not taken for all there is; and git says how to get the rest."""
-    bring = "git checkout {} -- .claude/memory"
+    bring = "git checkout {} -- :/.claude/memory"
     async with parted(settings, project, mode, ignored=False) as w:
         await w.write(C)
         tip = w.commit("c")
@@ -325,7 +357,7 @@ async def test_what_a_deleted_branch_had_alone_is_named_by_its_commit(
         tip = w.commit("c")
         w.git("switch", "-q", "main")
         w.git("branch", "-q", "-D", "feature")
-        command = f"git checkout {tip[:8]} -- .claude/memory"
+        command = f"git checkout {tip[:8]} -- :/.claude/memory"
         waiting = "2 memories: written on feature, not merged here"
         assert f"{waiting} (not recalled here; `{command}`)" in await head_of(w)
         w.git(*command.split()[1:])
@@ -381,6 +413,11 @@ async def test_the_doctor_waits_for_the_session_that_renders(
         w.git("switch", "-q", "main")
         assert await w.recalled() == {A}
         assert await examine(in_git(settings, "follow")) == {}
+
+
+def paste(command: str, folder: Path) -> None:
+    """Run a command as it was printed."""
+    subprocess.run(["/bin/sh", "-c", command], cwd=folder, check=True)  # noqa: S603
 
 
 async def head_of(w: GitWorld) -> str:

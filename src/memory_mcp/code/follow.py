@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Final
 
 from memory_mcp.code.rewinds import count_hidden, find_marked, undo_rewind
@@ -333,7 +334,7 @@ async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> 
         merged.setdefault(key, (mark, []))[1].extend(segments)
     hidden = git.mode == "follow"
     return [
-        GitGroup(mark, count, name, f"memory-mcp git bring {name}", hidden)
+        GitGroup(mark, count, name, f"memory-mcp git bring {quote(name)}", hidden)
         for (_, name), (mark, segments) in merged.items()
         if (count := await count_memories(workspace, timeline, segments))
     ]
@@ -364,7 +365,7 @@ async def _group_files(workspace: Workspace, git: GitFollower) -> Sequence[GitGr
         memories -= fresh
         if fresh:
             mark = Mark("elsewhere" if tip.branch else "reset", tip.branch, tip.commit)
-            command = f"git checkout {tip.name} -- {each.folder}"
+            command = f"git checkout {quote(tip.name)} -- {quote(each.folder)}"
             groups.append(GitGroup(mark, len(fresh), tip.name, command, hidden=True))
     return groups
 

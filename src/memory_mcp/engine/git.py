@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from shlex import quote
 from typing import Final
 
 from memory_mcp.deadlines import LOCK_PAUSE_SECONDS, wait_for_lock
@@ -102,9 +103,10 @@ def explain_elsewhere(workspace: Workspace, record: Record) -> str:
     mark = find_mark(workspace, record)
     if mark is None or not mark.names:
         return ""
-    ways = [f"`memory-mcp git bring {mark.names[0]}` lets it count here, too"]
+    name = quote(mark.names[0])
+    ways = [f"`memory-mcp git bring {name}` lets it count here, too"]
     if mark.why == "elsewhere":
-        ways.append(f"`git switch {mark.names[0]}` goes there")
+        ways.append(f"`git switch {name}` goes there")
     return f"does not stand on this commit of git ({mark}): {'; '.join(ways)}"
 
 
@@ -742,5 +744,5 @@ def describe_offer(offer: Offer, count: int) -> str:
     """What happened, and the command that brings the memories along."""
     return (
         f"Git: {offer.what}. If its {pluralise(count)} should hold here too, run "
-        f"`memory-mcp git bring {offer.brings}`."
+        f"`memory-mcp git bring {quote(offer.brings)}`."
     )

@@ -614,8 +614,7 @@ class LocalGit:
                 into = changes.get(line.strip(), [])
             elif found := _parse_change(line):
                 into.append(found)
-        top = ":/" if self._within else ""  # so that git finds the folder from any
-        return [_sum_up(changes[commit], top) for commit in commits]
+        return [_sum_up(changes[commit]) for commit in commits]
 
     def find_memories(self, objects: Collection[str]) -> set[str]:
         some = sorted(objects)[:_RECORDS_MAX]
@@ -667,12 +666,12 @@ def _parse_change(line: str) -> _RecordChange | None:
     return _RecordChange(RecordId(id_), new if how == "A" else old, folder, lacks=how == "D")
 
 
-def _sum_up(changes: Sequence[_RecordChange], top: str) -> CommittedRecords:
+def _sum_up(changes: Sequence[_RecordChange]) -> CommittedRecords:
     beyond = [each for each in changes if not each.lacks]
     return CommittedRecords(
         beyond={each.id: each.blob for each in beyond},
         lacks={each.id: each.blob for each in changes if each.lacks},
-        folder=f"{top}{beyond[0].folder}" if beyond else "",
+        folder=f":/{beyond[0].folder}" if beyond else "",  # git finds that from any
     )
 
 
