@@ -215,7 +215,7 @@ async def test_what_other_work_trees_have_is_marked_and_erased_everywhere(
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX, and names of files")
 @pytest.mark.parametrize("ignored", [True, False])
 async def test_a_command_works_as_printed_from_any_folder_whatever_a_branch_is_called(
-    settings: Settings, project: Path, ignored: bool
+    settings: Settings, project: Path, *, ignored: bool
 ) -> None:
     """A name may hold what a shell would run, and a command is pasted, by agents too."""
     branch = "x;touch${IFS}ran;it's"
@@ -417,7 +417,7 @@ async def test_the_doctor_waits_for_the_session_that_renders(
 
 def paste(command: str, folder: Path) -> None:
     """Run a command as it was printed."""
-    subprocess.run(["/bin/sh", "-c", command], cwd=folder, check=True)  # noqa: S603
+    subprocess.run(["/bin/sh", "-c", command], cwd=folder, check=True)
 
 
 async def head_of(w: GitWorld) -> str:
