@@ -347,6 +347,11 @@ PNPM = "Use pnpm in this repository; npm breaks the lock file."
         ("install lodash with npm", True),
         ("could you install lodash with npm?", True),
         ("npm install lodash", True),
+        (
+            "install lodash",
+            True,
+        ),  # of which no memory knows anything: the rule for the act is meant
+        ("install the invoices", False),
         ("does npm break it?", False),  # a question is searched for
         ("explain what npm is good for", False),
         ("what is npm good for?", False),

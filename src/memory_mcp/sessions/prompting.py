@@ -5,7 +5,7 @@ gives a session each memory once, and none that the session has read or written 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -63,6 +63,10 @@ _BY_WORDS_MIN: Final = 0.7
 """From this likelihood on the words alone show a memory where the model shows none."""
 _OVERLOOKED_MAX: Final = 0.6
 """From this likelihood on the model has seen what it does not show: the words are not asked."""
+_NAMED_MAX: Final = 2
+"""Words that say to what something is done: who says more means more than the act."""
+_RULES: Final = ("norm", "convention", "preference", "lesson")
+"""The signs of a memory that says what is to be done."""
 _UNSPACED: Final = "\u2e80"
 """The scripts from here on put no spaces between words."""
 
@@ -218,11 +222,13 @@ async def find_likeliest(
 ) -> tuple[list[RankedCandidate], float]:
     """The one that likeliest bears on an instruction, and how likely.
 
-    What alone names the same file does.
+    What alone names the same file does, and the one rule for what is done to nothing known.
     """
     if named := _find_named(matches, text):
         return named, 1.0
     described, none = await describe_instruction(matches, text, view)
+    if ruling := _find_ruling(matches, described):
+        return [place for place in matches.every if place.id == ruling], 1.0
     reader = _name_reader(matches)
     chosen = choose_bearing(described, none, _weigh_meanings(matches, described, reader), reader)
     if chosen is None:
@@ -239,6 +245,23 @@ def _find_named(matches: Matches, text: str) -> list[RankedCandidate]:
         if len(naming) == 1:
             return naming
     return []
+
+
+def _find_ruling(matches: Matches, described: Mapping[RecordId, Features]) -> RecordId | None:
+    """The one rule for an act of whose object no memory knows anything: "install lodash"."""
+    bodies = {id_: frozenset(matches.fields[id_].body.split()) for id_ in described}
+    known = frozenset[str]().union(*bodies.values())
+    acts = [term for term in matches.question.row if find_subjects((term,))]
+    others = [term for term in matches.question.row if term not in acts]
+    if len(acts) != 1 or not 0 < len(others) <= _NAMED_MAX or not known.isdisjoint(others):
+        return None
+    subjects = find_subjects(acts)
+    ruling = [
+        id_
+        for id_, each in described.items()
+        if any(each.get(sign) for sign in _RULES) and subjects & find_subjects(bodies[id_])
+    ]
+    return ruling[0] if len(ruling) == 1 else None
 
 
 def _weigh_meanings(matches: Matches, candidates: Collection[RecordId], reader: str) -> Meanings:
