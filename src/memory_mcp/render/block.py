@@ -191,6 +191,10 @@ class BudgetLine:
         """How many memories the block does not show."""
         return max(0, self.total - self.repeating - shown)
 
+    def measure(self, budget: int, form: LineForm) -> int:
+        """The length of the line at most: "nothing more." is longer than "2 more."."""
+        return max(len(self.line(budget, budget, shown, form)) for shown in (0, self.total))
+
     def line(self, used: int, budget: int, shown: int, form: LineForm = "whole") -> str:
         """`412 of 500 tokens, 88 more: search_memories. since=r12-0199f0c27d4ecc1-5b2e09d4-88`."""
         more = self.count_left_out(shown)
@@ -222,7 +226,7 @@ class _Frame:
             return enough
 
         if figure:
-            forms = (f for f in get_args(LineForm) if fits(len(figure.line(budget, budget, 0, f))))
+            forms = (f for f in get_args(LineForm) if fits(figure.measure(budget, f)))
             self.figure = next(forms, None)
         self.now = fits(self.now_chars)
         self.user = fits(len(user))
