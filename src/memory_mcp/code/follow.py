@@ -20,6 +20,7 @@ from memory_mcp.engine.git import (
     anchor_segments,
     choose_memories,
     count_memories,
+    write_bring,
 )
 from memory_mcp.engine.git_left import find_left_over
 from memory_mcp.engine.git_look import NewAnchor
@@ -334,7 +335,7 @@ async def _group(workspace: Workspace, git: GitFollower, timeline: Timeline) -> 
         merged.setdefault(key, (mark, []))[1].extend(segments)
     hidden = git.mode == "follow"
     return [
-        GitGroup(mark, count, name, f"memory-mcp git bring {quote(name)}", hidden)
+        GitGroup(mark, count, name, write_bring(name), hidden)
         for (_, name), (mark, segments) in merged.items()
         if (count := await count_memories(workspace, timeline, segments))
     ]

@@ -98,15 +98,19 @@ def list_git_anchors(workspace: Workspace, timeline: Timeline) -> dict[RecordId,
     return list_anchors(timeline, git.history.load().renamed if git else ())
 
 
+def write_bring(name: str) -> str:
+    """The command that lets memories of a branch or commit count here, to be pasted."""
+    return f"memory-mcp git bring {quote(name)}"
+
+
 def explain_elsewhere(workspace: Workspace, record: Record) -> str:
     """Where a memory stands that does not stand on this commit, and what lets it count; else ''."""
     mark = find_mark(workspace, record)
     if mark is None or not mark.names:
         return ""
-    name = quote(mark.names[0])
-    ways = [f"`memory-mcp git bring {name}` lets it count here, too"]
+    ways = [f"`{write_bring(mark.names[0])}` lets it count here, too"]
     if mark.why == "elsewhere":
-        ways.append(f"`git switch {name}` goes there")
+        ways.append(f"`git switch {quote(mark.names[0])}` goes there")
     return f"does not stand on this commit of git ({mark}): {'; '.join(ways)}"
 
 
@@ -744,5 +748,5 @@ def describe_offer(offer: Offer, count: int) -> str:
     """What happened, and the command that brings the memories along."""
     return (
         f"Git: {offer.what}. If its {pluralise(count)} should hold here too, run "
-        f"`memory-mcp git bring {quote(offer.brings)}`."
+        f"`{write_bring(offer.brings)}`."
     )

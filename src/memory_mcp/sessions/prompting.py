@@ -249,11 +249,12 @@ def _find_named(matches: Matches, text: str) -> list[RankedCandidate]:
 
 def _find_ruling(matches: Matches, described: Mapping[RecordId, Features]) -> RecordId | None:
     """The one rule for an act of whose object no memory knows anything: "install lodash"."""
-    bodies = {id_: frozenset(matches.fields[id_].body.split()) for id_ in described}
-    known = frozenset[str]().union(*bodies.values())
     acts = [term for term in matches.question.row if find_subjects((term,))]
     others = [term for term in matches.question.row if term not in acts]
-    if len(acts) != 1 or not 0 < len(others) <= _NAMED_MAX or not known.isdisjoint(others):
+    if len(acts) != 1 or not 0 < len(others) <= _NAMED_MAX:  # as most: it spares the rest
+        return None
+    bodies = {id_: frozenset(matches.fields[id_].body.split()) for id_ in described}
+    if not frozenset[str]().union(*bodies.values()).isdisjoint(others):
         return None
     subjects = find_subjects(acts)
     ruling = [

@@ -54,7 +54,7 @@ _SHARED_MIN: Final = 0.6
 """Of what the old statement is about, so much must the new one speak of, if it has no subject."""
 _HOURS: Final = frozenset({"clock", "count"})
 """The kinds of figure that say at what hour something begins."""
-_MOMENTS: Final = frozenset({"clock", "day", "count"})
+_MOMENTS: Final = _HOURS | {"day"}
 _STEM_CHARS_MIN: Final = 5
 _LISTED_MIN: Final = 2
 """Things that two lists must share to be lists of the same."""
@@ -419,8 +419,7 @@ def _hold_at_other_times(old: Frame, new: Frame, slot: Slot) -> bool:
     Of what changed the newer one holds from then on, and what "is at 10:00 on Mondays" takes place
     once: it has moved.
     """
-    hours = _find_dimensions(slot.old) & _find_dimensions(slot.new) & _HOURS
-    if new.changes or old.sentence.copulas or not hours:
+    if new.changes or old.sentence.copulas or _find_figures(slot).isdisjoint(_HOURS):
         return False
     times = [
         [
@@ -453,7 +452,7 @@ def _is_switched(old: Frame, new: Frame, slot: Slot) -> bool:
 
 def _is_bound(old: Frame, slot: Slot) -> bool:
     """Whether it is the figure that bounds the subject: "uploads larger than 20 MB"."""
-    figures = _find_dimensions(slot.old) & _find_dimensions(slot.new)
+    figures = _find_figures(slot)
     return bool(figures and slot.at and old.keys[slot.at - 1] in words("words", "bounds"))
 
 
@@ -549,7 +548,7 @@ def _changes_two_things(old: Frame, slot: Slot) -> bool:
     before, after = (
         {word.key for word in side if word.kind != "preposition"} for side in (slot.old, slot.new)
     )
-    figures = _find_dimensions(slot.old) & _find_dimensions(slot.new)
+    figures = _find_figures(slot)
     leads = [
         side[0].key
         for side in (slot.old, slot.new)
@@ -622,7 +621,7 @@ def _judge_values(old: Frame, slot: Slot) -> bool | None:
     before = frozenset(said[old.predicate :])
     one = bool(before & (words("singles", "tools") | merge_words("ranked")))
     listed = bool(before & words("lists", "verbs")) and not one
-    if _find_dimensions(slot.old) & _find_dimensions(slot.new):
+    if _find_figures(slot):
         return _judge_figures(old, slot, listed=listed)
     if _find_families(slot.old) & _find_families(slot.new):
         return not (listed or before & words("lists", "possible"))
@@ -666,6 +665,11 @@ def _judge_figures(old: Frame, slot: Slot, *, listed: bool) -> bool | None:
     if label or old.past or old.sentence.event:
         return False  # "rule 3 of the house", "ticket 12"; what happened may have happened twice
     return not (listed and not follows and _find_dimensions(slot.old) <= {"count", "day"})
+
+
+def _find_figures(slot: Slot) -> set[str]:
+    """The kinds of which both sides have a figure."""
+    return _find_dimensions(slot.old) & _find_dimensions(slot.new)
 
 
 def _find_dimensions(found: Sequence[Word]) -> set[str]:
